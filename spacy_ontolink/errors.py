@@ -1,0 +1,64 @@
+"""The error tree and every message: what happened, where, with which numbers, and the way out."""
+
+from __future__ import annotations
+
+import importlib.util
+
+
+class OntolinkError(Exception):
+    """Any error this library raises on purpose. The command line prints it as one sentence and exits with 2."""
+
+
+class OntologyError(OntolinkError, ValueError):
+    """An ontology file that cannot be read, or holds nothing to link to."""
+
+
+class ConfigError(OntolinkError, ValueError):
+    """A setting that makes no sense, or does not fit another one."""
+
+
+class DataError(OntolinkError, ValueError):
+    """A document, mention or prediction file that cannot be used."""
+
+
+class StateError(OntolinkError, ValueError):
+    """A saved KB, space or pipeline that is damaged, incomplete, or made by another encoder."""
+
+
+class MissingExtraError(OntolinkError, ImportError):
+    """An optional dependency that is not installed."""
+
+
+class Warnings:
+    """Warnings are logged once per cause, with counts."""
+
+    SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
+
+
+class Errors:
+    """Message templates, by floor."""
+
+    # floor 0
+    NOT_A_PART = "'{setting}' must be a {wanted}, but the config gives a {got}; name a registered one with '@'."
+    MISSING_EXTRA = "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\""
+    FILE_MISSING = "No such file or folder: {path}"
+    FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
+
+    # kb and readers
+    FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
+    NOT_THIS_FORMAT = "{path} is not {format}: {reason}"
+    STRICT_CLAUSE = "{path}, line {line}: {reason}"
+    NO_ENTITIES = "{path}: no entity with a name in it ({detail})."
+    MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
+    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
+    UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
+
+
+def require(package: str, extra: str, what: str) -> None:
+    """Check that an optional package is importable, without importing it.
+
+    Raises:
+        MissingExtraError: It is not; the message ends with the install line.
+    """
+    if importlib.util.find_spec(package) is None:
+        raise MissingExtraError(Errors.MISSING_EXTRA.format(what=what, package=package, extra=extra))

@@ -1,0 +1,110 @@
+"""Files that are either whole or absent: atomic writes, checksums, and arrays opened as memory maps."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import Errors, StateError
+
+REBUILD = "ontolink build ONTOLOGY OUT"
+_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I8": "|i1", "U8": "|u1", "BOOL": "|b1", "I16": "<i2", "U16": "<u2",
+           "I32": "<i4", "U32": "<u4", "I64": "<i8", "U64": "<u8"}  # fmt: skip
+_MAX_HEADER = 100_000_000
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; what is written there takes its place when the block ends well.
+
+    Works for files and folders. When the block raises, ``path`` is as it was and the temporary one is gone.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        yield scratch / path.name
+        if (scratch / path.name).exists():
+            if path.is_dir() and not path.is_symlink():
+                path.rename(scratch / "replaced")
+            (scratch / path.name).rename(path)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    """Return the hex SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a plain value as indented JSON."""
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of the library's own making.
+
+    Raises:
+        StateError: The file is missing or not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason="missing", rebuild=REBUILD)) from error
+    except (ValueError, OSError) as error:
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=error, rebuild=REBUILD)) from error
+
+
+def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write named arrays as one safetensors file."""
+    from safetensors.numpy import save_file
+
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+
+
+def open_tensors(path: Path) -> dict[str, np.ndarray]:
+    """Open a safetensors file as read-only memory maps: pages load when touched and are shared between processes.
+
+    The safetensors library copies tensors into memory; its format (8 bytes of header length, a JSON header, raw
+    little-endian data) is simple enough to map directly.
+
+    Raises:
+        StateError: The file is missing, cut short, or its header makes no sense.
+    """
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            if length > min(_MAX_HEADER, os.fstat(file.fileno()).st_size):
+                raise ValueError(f"a header of {length} bytes")
+            header = json.loads(file.read(length))
+        header.pop("__metadata__", None)
+        return {name: _map_tensor(path, 8 + length, spec) for name, spec in header.items()}
+    except FileNotFoundError as error:
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason="missing", rebuild=REBUILD)) from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=error, rebuild=REBUILD)) from error
+
+
+def _map_tensor(path: Path, start: int, spec: Mapping[str, Any]) -> np.ndarray:
+    dtype, shape = np.dtype(_DTYPES[spec["dtype"]]), tuple(spec["shape"])
+    begin, end = spec["data_offsets"]
+    if end - begin != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
+        raise ValueError(f"{end - begin} bytes for shape {shape}")
+    if begin == end:  # an empty map is an error to the operating system
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype=dtype, mode="r", offset=start + begin, shape=shape)

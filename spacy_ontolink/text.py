@@ -1,0 +1,46 @@
+"""The one normalisation that mentions and names share, so that both sides of a comparison are cut alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_GREEK_NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
+    "chi psi omega"
+).split()
+_GREEK_LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
+_TABLE: dict[int, str | None] = {ord(letter): f" {name} " for letter, name in zip(_GREEK_LETTERS, _GREEK_NAMES, strict=True)}
+_TABLE[ord("ς")] = " sigma "
+# Soft hyphen, zero-width space/joiners, word joiner, BOM and direction marks carry no meaning of their own.
+_TABLE.update(dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, *range(0x200E, 0x2010), *range(0x202A, 0x202F)]))
+# Every dash, hyphen and minus joins words; so does a space.
+_TABLE.update(dict.fromkeys([0x2D, *range(0x2010, 0x2016), 0x2043, 0x2212, 0xFE58, 0xFE63, 0xFF0D], " "))
+# Typographic quotes and primes to their ASCII form.
+_TABLE.update({0x2018: "'", 0x2019: "'", 0x2032: "'", 0x201C: '"', 0x201D: '"', 0x2033: '"', 0x60: "'", 0xB4: "'"})
+
+_ESCAPE = re.compile(r"\\([nWt]|[^\w\s])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FAST = re.compile(r"[a-z0-9]+(?: [a-z0-9]+)*")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return " " if match[1] in "nWt" else match[1]
+
+
+def normalise(text: str) -> str:
+    r"""Fold what should not make two names differ.
+
+    NFKC (ligatures, full-width forms, composed accents), case, white space, dashes (as spaces), Greek letters (spelled
+    out), soft hyphens and zero-width characters, typographic quotes, OBO escapes such as ``\,``. Lone surrogates become
+    U+FFFD. The result is stable: normalising it again changes nothing.
+    """
+    if _FAST.fullmatch(text):
+        return text
+    if "\\" in text:
+        text = _ESCAPE.sub(_unescape, text)
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", text)
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(unicodedata.normalize("NFKC", text.casefold()).translate(_TABLE).split())
+

@@ -1,0 +1,162 @@
+"""The values that flow through the library and the contracts of its engines; readable in one sitting.
+
+Shapes use these letters: ``B`` queries, ``N`` rows, ``E`` live entities of a KB, ``K`` candidates, ``D`` dimensions.
+Entities are counted in *entity numbers*, ``0 … E-1`` in KB order; ``-1`` means "no entity".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from .kb import KnowledgeBase
+    from .vectors import Vectors
+
+Ints1d = npt.NDArray[np.int32]
+Ints2d = npt.NDArray[np.int32]
+Floats1d = npt.NDArray[np.float32]
+Floats2d = npt.NDArray[np.float32]
+Bools1d = npt.NDArray[np.bool_]
+
+Scope = Literal["NAME", "EXACT", "NARROW", "BROAD", "RELATED"]
+"""How a name relates to its entity: its primary NAME, or the OBO scope of a synonym."""
+
+SCOPES: tuple[Scope, ...] = ("NAME", "EXACT", "NARROW", "BROAD", "RELATED")
+"""All scopes, the closest first; a KB stores a scope as its position here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """One more name of an entity, with its scope and (free) type, such as ``abbreviation``."""
+
+    text: str
+    scope: Scope = "RELATED"
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One entry of an ontology, as readers yield it and ``kb[id]`` returns it.
+
+    ``parents`` are is-a parents. An obsolete entity is never a candidate: its id and names lead to ``replaced_by``.
+    """
+
+    id: str
+    name: str
+    synonyms: tuple[Synonym, ...] = ()
+    definition: str = ""
+    parents: tuple[str, ...] = ()
+    alt_ids: tuple[str, ...] = ()
+    obsolete: bool = False
+    replaced_by: tuple[str, ...] = ()
+    consider: tuple[str, ...] = ()
+    xrefs: tuple[str, ...] = ()
+    namespace: str = ""
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A stretch of text to be linked, with the text around it; encoders see nothing else of a document."""
+
+    text: str
+    left: str = ""
+    right: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One entity proposed for a mention, best first in every list; each stage adds its score, none overwrites."""
+
+    id: str
+    name: str
+    matched: str
+    scope: Scope
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+class EntityRows(NamedTuple):
+    """What an encoder makes of a KB: ``N`` row vectors, and whose they are.
+
+    ``owner[r]`` is the entity number of row ``r``, never decreasing. ``name[r]`` is the position of the row's text in
+    the KB's name table (for one row per entity, its primary name).
+    """
+
+    vectors: Vectors
+    owner: Ints1d
+    name: Ints1d
+
+
+class Hits(NamedTuple):
+    """The best ``K`` entities of each of ``B`` queries, best first: entity numbers, scores and matching rows, (B, K).
+
+    A query with fewer than ``K`` entities is padded with entity -1, row -1 and score -inf.
+    """
+
+    entities: Ints2d
+    scores: Floats2d
+    rows: Ints2d
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads an ontology file."""
+
+    def __call__(self) -> KnowledgeBase: ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns mentions and entities into unit-norm vectors of one space, so that a dot product is a cosine.
+
+    ``id`` names the model *and its state* (two encoders with one id give equal vectors); it goes into manifests, and
+    rows made by an encoder of another id are refused. Constructors are cheap: weights load at first use.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    def fit(self, kb: KnowledgeBase) -> None:
+        """Learn what depends on the KB's names (for example idf). A pretrained encoder does nothing."""
+
+    def encode_mentions(self, mentions: Sequence[Mention]) -> Vectors:
+        """Encode mentions, (B, D). Blank text gives a zero vector."""
+
+    def encode_entities(self, kb: KnowledgeBase, entities: Ints1d | None = None) -> EntityRows:
+        """Encode all entities, or those whose numbers are given (ascending)."""
+
+    def to_disk(self, path: Path) -> None:
+        """Write all that ``from_disk`` needs into the folder ``path``; it must not reach outside it."""
+
+    def from_disk(self, path: Path) -> Encoder:
+        """Take over the state that ``to_disk`` wrote; returns self."""
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Finds the nearest rows, counting unique entities."""
+
+    def build(self, rows: EntityRows, n_entities: int) -> None:
+        """Index ``rows``. The rows stay shared, not copied, where the engine allows it."""
+
+    def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
+        """Find the best ``k`` *unique entities* per query; with ``allowed`` (E,), among those entities only.
+
+        Ties are broken by row number, so results do not depend on batching.
+        """
+
+    def to_disk(self, path: Path) -> None: ...
+
+    def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> Index:
+        """Open what ``to_disk`` wrote, over the same rows; search settings are those of this object."""
+
+    def describe(self) -> dict[str, object]:
+        """Plain facts for the manifest: kind, parameters and, for approximate search, ``recall`` against exact."""
+
+
