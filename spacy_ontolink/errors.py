@@ -53,6 +53,10 @@ class Errors:
     COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
 
+    # encoders, indexes
+    BAD_SIZES = "n-gram sizes must be between 2 and 8, not {sizes}."
+    NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
+
 
 def require(package: str, extra: str, what: str) -> None:
     """Check that an optional package is importable, without importing it.
