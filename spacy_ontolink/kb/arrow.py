@@ -1,0 +1,62 @@
+"""Write and open tables as Arrow IPC files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import Errors, StateError
+from ..files import REBUILD
+from .columns import TABLES, Table, field_type, offsets_of
+
+
+def write_table(table: Table, sink: Any) -> None:
+    """Write a table as an Arrow IPC file to a path (as text) or an Arrow output stream."""
+    import pyarrow as pa
+
+    with pa.ipc.new_file(sink, table.batch.schema) as writer:
+        writer.write_batch(table.batch)
+
+
+def open_table(name: str, source: Path | bytes, label: str, rows: int) -> Table:
+    """Open a table over a memory map or over bytes in memory; texts and numbers are not copied.
+
+    Raises:
+        StateError: It is missing, cut short, has other columns or another number of rows than ``rows``, or offsets
+            that lead out of it. The message names ``label``. (Changed bytes inside a value are for a checksum to find.)
+    """
+    import pyarrow as pa
+
+    try:
+        buffer = pa.py_buffer(source) if isinstance(source, bytes) else pa.memory_map(str(source))
+        reader = pa.ipc.open_file(buffer)
+        expected = [(column, field_type(kind)) for column, kind in TABLES[name].items()]
+        if [(field.name, field.type) for field in reader.schema] != expected:
+            raise ValueError(f"unexpected columns {reader.schema.names}")
+        if reader.num_record_batches != 1:
+            raise ValueError(f"{reader.num_record_batches} record batches instead of 1")
+        batch = reader.get_batch(0)
+        if batch.num_rows != rows:
+            raise ValueError(f"{batch.num_rows} rows instead of {rows}")
+        for array in batch.columns:
+            _check_offsets(array)
+    except FileNotFoundError as error:
+        raise StateError(Errors.FILE_DAMAGED.format(path=label, reason="missing", rebuild=REBUILD)) from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise StateError(Errors.FILE_DAMAGED.format(path=label, reason=error, rebuild=REBUILD)) from error
+    return Table(batch)
+
+
+def _check_offsets(array: Any) -> None:
+    """Refuse offsets that would make a read leave its buffer."""
+    array.validate()
+    if hasattr(array, "dictionary"):
+        codes = array.indices.to_numpy()
+        if len(codes) and not 0 <= codes.min() <= codes.max() < len(array.dictionary):
+            raise ValueError("label codes out of range")
+        return
+    offsets = offsets_of(array)
+    if offsets is not None and len(offsets) and (offsets[0] < 0 or (offsets[1:] < offsets[:-1]).any()):
+        raise ValueError("offsets that go backwards")
+    if hasattr(array, "values"):
+        _check_offsets(array.values)
