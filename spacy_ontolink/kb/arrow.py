@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import Errors, StateError
 from ..files import REBUILD
 from .columns import TABLES, Table, field_type, offsets_of
@@ -38,8 +40,10 @@ def open_table(name: str, source: Path | bytes, label: str, rows: int) -> Table:
         batch = reader.get_batch(0)
         if batch.num_rows != rows:
             raise ValueError(f"{batch.num_rows} rows instead of {rows}")
-        for array in batch.columns:
+        for array, kind in zip(batch.columns, TABLES[name].values(), strict=True):
             _check_offsets(array)
+            if kind == "numbers":  # row numbers of this table: scipy would not check them
+                _check_range(array.values.to_numpy(), rows)
     except FileNotFoundError as error:
         raise StateError(Errors.FILE_DAMAGED.format(path=label, reason="missing", rebuild=REBUILD)) from error
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -48,15 +52,21 @@ def open_table(name: str, source: Path | bytes, label: str, rows: int) -> Table:
 
 
 def _check_offsets(array: Any) -> None:
-    """Refuse offsets that would make a read leave its buffer."""
+    """Refuse offsets that would make a read leave its buffer: Arrow itself would not notice, but crash."""
     array.validate()
+    if array.null_count:
+        raise ValueError("missing values")
     if hasattr(array, "dictionary"):
-        codes = array.indices.to_numpy()
-        if len(codes) and not 0 <= codes.min() <= codes.max() < len(array.dictionary):
-            raise ValueError("label codes out of range")
+        _check_offsets(array.dictionary)
+        _check_range(array.indices.to_numpy(), len(array.dictionary))
         return
     offsets = offsets_of(array)
     if offsets is not None and len(offsets) and (offsets[0] < 0 or (offsets[1:] < offsets[:-1]).any()):
         raise ValueError("offsets that go backwards")
     if hasattr(array, "values"):
         _check_offsets(array.values)
+
+
+def _check_range(numbers: np.ndarray, size: int) -> None:
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
+        raise ValueError(f"numbers outside of 0 to {size - 1}")
