@@ -40,7 +40,7 @@ class Warnings:
 
     SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
     STOP_SYNONYMS = "{name}: {total} stop synonym(s) dropped: {examples}"
-    NO_REPLACEMENT = "{name}: {total} obsolete entities have no live replacement; their ids and names lead nowhere"
+    NO_REPLACEMENT = "{name}: obsolete entities without a live replacement: {total}; their ids and names lead nowhere"
     UNKNOWN_FILTER = "No entity of this knowledge base has the {kind} '{value}'; known ones: {known}"
 
 

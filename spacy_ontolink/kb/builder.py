@@ -63,7 +63,7 @@ class Builder:
             collector.add(entity)
         data = collector.finish()
         rows, kept, n_live = self._rows(data)
-        self._check(n_live, collector.nameless, len(data.obsolete))
+        self._check(data, n_live, collector.nameless)
         records = {column: select(data.records[column], kept) for column in ENTITY_FIELDS}
         ids, targets = self._ids(records, n_live)
         table = names.arrange(data, rows, n_live, targets)
@@ -80,12 +80,16 @@ class Builder:
         self._log(stopped)
         return Built(tables, n_live, n_names, dict(self.problems), stopped)
 
-    def _check(self, n_live: int, nameless: int, n_records: int) -> None:
+    def _check(self, data: Collected, n_live: int, nameless: Counter[str]) -> None:
+        """Refuse an ontology without names; nameless terms of *other* ontologies, met in is-a links, are ordinary."""
         path = getattr(self.report, "path", None) or self.name
-        if nameless > n_live:
-            raise OntologyError(Errors.MOSTLY_NAMELESS.format(path=path, nameless=nameless, total=n_live + nameless))
+        live = np.flatnonzero(~data.obsolete)
+        prefixes = {id_.partition(":")[0] for id_ in strings(data.records["id"], live)} if nameless else set()
+        own = sum(count for prefix, count in nameless.items() if prefix in prefixes or not n_live)
+        if own > n_live:
+            raise OntologyError(Errors.MOSTLY_NAMELESS.format(path=path, nameless=own, total=n_live + own))
         if not n_live:
-            detail = f"{n_records} obsolete, {nameless} without a name"
+            detail = f"{len(data.obsolete)} obsolete, {own} without a name"
             raise OntologyError(Errors.NO_ENTITIES.format(path=path, detail=detail))
 
     def _log(self, stopped: dict[str, int]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +17,9 @@ from .hierarchy import Problem
 
 CHUNK = 16_384
 ENTITY_FIELDS = ("id", "definition", "namespace", "parents", "alt_ids", "replaced_by", "consider", "xrefs", "types")
+OBSOLETE, MARKED = 1, 2
+"""Codes of the synonym types that are made here: names of former entities, and those that say so themselves."""
+_MARK = re.compile(r"obsolete[\s_:.-]+", re.IGNORECASE)
 _SCOPE_CODES = {scope: code for code, scope in enumerate(SCOPES)}
 
 
@@ -36,8 +41,8 @@ class Collector:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.nameless = 0
-        self._type_codes: dict[str, int] = {"": 0, "obsolete": 1}
+        self.nameless: Counter[str] = Counter()  # by prefix
+        self._type_codes: dict[str, int] = {"": 0, "obsolete": OBSOLETE, "marked obsolete": MARKED}
         self._chunks: dict[str, list[Any]] = {column: [] for column in (*ENTITY_FIELDS, "texts")}
         self._arrays: dict[str, list[np.ndarray]] = {
             "obsolete": [],
@@ -62,7 +67,7 @@ class Collector:
         normal = normalise(name)
         if not normal or name in (entity.id, entity.id.replace(":", "_")):
             if not entity.obsolete:
-                self.nameless += 1
+                self.nameless[entity.id.partition(":")[0]] += 1
                 self.problem("entity without a name", entity.id)
                 return
             normal = ""
@@ -70,9 +75,13 @@ class Collector:
             self.problem("entity without an id", name)
             return
         before = len(self._texts)
-        if normal:
-            self._add_name(name, normal, 0, 0)
         codes = self._type_codes
+        if normal and entity.obsolete and (mark := _MARK.match(name)) and normalise(name[mark.end() :]):
+            # "obsolete fat yield" was "fat yield" when texts were written: that is the name to hand on.
+            self._add_name(name, normal, 0, MARKED)
+            self._add_name(name[mark.end() :], normalise(name[mark.end() :]), _SCOPE_CODES["RELATED"], OBSOLETE)
+        elif normal:
+            self._add_name(name, normal, 0, 0)
         for synonym in entity.synonyms:
             text = " ".join(synonym.text.split())
             if normal := normalise(text):

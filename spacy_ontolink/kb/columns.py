@@ -145,7 +145,7 @@ def offsets_of(array: Any) -> Any:
 
 
 def text_lengths(array: Any) -> np.ndarray:
-    """Return the length of each text in bytes, or of each list in items, (rows,)."""
+    """Return the length of each text in bytes, of each list in items, (rows,)."""
     return np.diff(offsets_of(array))
 
 

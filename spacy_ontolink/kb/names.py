@@ -9,13 +9,12 @@ import numpy as np
 
 from ..text import normalise
 from ..types import SCOPES
-from .collector import Collected, select, strings
+from .collector import MARKED, OBSOLETE, Collected, select, strings
 from .columns import Csr, Table, column_array, make_table
 from .hashing import Hashes, hash_texts
 from .hierarchy import expand
 
 NAME, EXACT, RELATED = (SCOPES.index(scope) for scope in ("NAME", "EXACT", "RELATED"))
-OBSOLETE = 1  # the collector's code of the synonym type "obsolete"
 SHARED_BY = 24
 """A synonym of this many entities, not EXACT and no entity's name, is a curation marker rather than a name."""
 
@@ -80,7 +79,7 @@ def arrange(data: Collected, rows: np.ndarray, n_live: int, targets: Csr) -> Nam
     second = primary[1:][owner[primary[1:]] == owner[primary[:-1]]]
     scope[second] = EXACT
 
-    retired = np.flatnonzero(owner >= n_live)
+    retired = np.flatnonzero((owner >= n_live) & (kind != MARKED))
     place, heir = expand(targets, owner[retired] - n_live)
     inherited = retired[place]
     source = np.concatenate([np.arange(len(owner)), inherited])

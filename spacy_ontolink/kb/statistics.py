@@ -29,7 +29,7 @@ def statistics(kb: KnowledgeBase) -> dict[str, Any]:
         "entities": size,
         "obsolete": int(np.count_nonzero(obsolete)),
         "obsolete_without_replacement": int(np.count_nonzero(obsolete & (tables["ids"].values("number") < 0))),
-        "alt_ids": int(np.count_nonzero(tables["ids"].values("alt"))),
+        "alt_ids": int(text_lengths(tables["entities"].array("alt_ids"))[:size].sum()),
         "names": kb.n_names,
         "names_by_scope": {scope: int(count) for scope, count in zip(SCOPES, scopes, strict=True)},
         "ambiguous_names": ambiguous,

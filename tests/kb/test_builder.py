@@ -45,6 +45,16 @@ def test_mostly_nameless_is_an_error():
         problems(entities)
 
 
+def test_nameless_terms_of_other_ontologies_may_be_many():
+    kb, seen = problems([Entity("T:1", "real"), *(Entity(f"GO:{n}", "") for n in range(5))])
+    assert len(kb) == 1 and len(seen) == 5
+
+
+def test_all_nameless_is_an_error():
+    with pytest.raises(OntologyError, match=r"^odd.obo: 2 of 2 entities have no name"):
+        problems([Entity("T:1", ""), Entity("GO:1", "GO:1")])
+
+
 @pytest.mark.parametrize(
     ("entities", "message"),
     [

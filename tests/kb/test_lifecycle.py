@@ -39,13 +39,20 @@ def test_names_that_the_replacement_has_already_are_not_repeated():
     assert kb["T:8"].synonyms == (Synonym("MY", "EXACT"),)
 
 
+@pytest.mark.parametrize("name", ["obsolete fat yield", "OBSOLETE: fat yield", "obsolete_fat yield"])
+def test_replacement_gets_the_name_without_the_mark(name):
+    kb, _ = build(Entity("T:8", name, obsolete=True, replaced_by=("T:2",)))
+    assert kb["T:2"].synonyms == (Synonym("fat yield", "RELATED", "obsolete"),)
+    assert kb["T:8"].name == name
+
+
 def test_replacement_cycle_leads_nowhere(caplog):
     with caplog.at_level(logging.WARNING):
         kb, seen = build(old("T:8", "T:9"), old("T:9", "T:8"))
     assert kb.resolve("T:8") is kb.resolve("T:9") is None
     assert kb.lookup("old T:8").tolist() == []
     assert {kind for kind, _ in seen} == {"replacement obsolete or in a cycle"}
-    assert "2 obsolete entities have no live replacement" in caplog.text
+    assert "obsolete entities without a live replacement: 2;" in caplog.text
 
 
 def test_consider_alone_is_no_replacement(caplog):
@@ -53,7 +60,7 @@ def test_consider_alone_is_no_replacement(caplog):
         kb, seen = build(old("T:8", consider=("T:2",)))
     assert kb.resolve("T:8") is None and kb["T:8"].consider == ("T:2",)
     assert not seen  # ordinary content, even in strict mode
-    assert "1 obsolete entities have no live replacement" in caplog.text
+    assert "obsolete entities without a live replacement: 1;" in caplog.text
 
 
 def test_chain_of_replacements_is_followed():
