@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import Errors, OntologyError, Warnings
 from ..types import Entity, Ints1d
 from . import hierarchy, lifecycle, names
-from .collector import ENTITY_FIELDS, Collected, Collector, select, strings
+from .collector import CHUNK, ENTITY_FIELDS, Collected, Collector, select, strings
 from .columns import Csr, Table, make_table
 from .hashing import hash_texts
 
@@ -83,8 +83,8 @@ class Builder:
     def _check(self, data: Collected, n_live: int, nameless: Counter[str]) -> None:
         """Refuse an ontology without names; nameless terms of *other* ontologies, met in is-a links, are ordinary."""
         path = getattr(self.report, "path", None) or self.name
-        live = np.flatnonzero(~data.obsolete)
-        prefixes = {id_.partition(":")[0] for id_ in strings(data.records["id"], live)} if nameless else set()
+        live = select(data.records["id"], np.flatnonzero(~data.obsolete))
+        prefixes = _prefixes(live).dictionary.to_pylist() if nameless else []
         own = sum(count for prefix, count in nameless.items() if prefix in prefixes or not n_live)
         if own > n_live:
             raise OntologyError(Errors.MOSTLY_NAMELESS.format(path=path, nameless=own, total=n_live + own))
@@ -128,41 +128,42 @@ class Builder:
         import pyarrow as pa
 
         own, alt = records["id"], records["alt_ids"]
-        holder = np.repeat(np.arange(len(own), dtype=np.int32), np.diff(alt.offsets.to_numpy()))
         texts = pa.concat_arrays([own, alt.flatten()])
-        row = np.concatenate([np.arange(len(own), dtype=np.int32), holder])
+        row = np.concatenate([np.arange(len(own), dtype=np.int32), _list_owners(alt)])
         # The first claim on an id wins: own ids, then alt ids of live entities, then those of obsolete ones.
         codes = texts.dictionary_encode().indices.to_numpy()
         first = np.sort(np.unique(codes, return_index=True)[1])
         unique, unique_row = select(texts, first), row[first]
 
-        replaced = records["replaced_by"]
-        found = _positions(replaced.flatten(), unique)
-        target = np.where(found < 0, -1, unique_row[found])
-        offsets = replaced.offsets.to_numpy()
-        successors: list[list[int]] = [
-            target[offsets[r] : offsets[r + 1]].tolist() for r in range(n_live, len(own))
-        ]  # obsolete entities only: few
-        n_missing = 0
-        for place, held in zip(holder.tolist(), _positions(alt.flatten(), own).tolist(), strict=True):
-            if held >= n_live and held != place:
-                successors[held - n_live].append(place)
-        targets = lifecycle.live_targets(successors, n_live)
-        for dead in np.flatnonzero(np.diff(targets.indptr) == 0).tolist():
-            n_missing += 1
-            if reason := lifecycle.why_nowhere(dead, successors, n_live):
-                self._problem(reason, own[dead + n_live].as_py())
-        if n_missing:
-            logger.warning(Warnings.NO_REPLACEMENT.format(name=self.name, total=n_missing))
-
+        targets = self._targets(records, unique, unique_row, n_live)
         number = unique_row.copy()
-        dead_end = number >= n_live
-        number[dead_end] = lifecycle.first_targets(targets)[number[dead_end] - n_live]
-        hashes = hash_texts(unique.to_pylist())
+        retired = number >= n_live
+        number[retired] = lifecycle.first_targets(targets)[number[retired] - n_live]
+        blocks = [hash_texts(unique[start : start + CHUNK].to_pylist()) for start in range(0, len(unique), CHUNK)]
+        hashes = np.concatenate(blocks)
         order = np.argsort(hashes, kind="stable")
         columns = {"hash": hashes[order], "text": select(unique, order), "row": unique_row[order],
                    "alt": (first >= len(own)).astype(np.uint8)[order], "number": number[order]}  # fmt: skip
         return make_table("ids", columns), targets
+
+    def _targets(self, records: dict[str, Any], known: Any, known_row: np.ndarray, n_live: int) -> Csr:
+        """Follow obsolete entities: first to what replaces them by name, then to what holds their id as an alt id."""
+        own, alt, replaced = records["id"], records["alt_ids"], records["replaced_by"]
+        found = _positions(replaced.flatten(), known)
+        target, offsets = np.where(found < 0, -1, known_row[found]), replaced.offsets.to_numpy()
+        # Lists of Python numbers, for obsolete entities only: they are few.
+        successors = [target[offsets[row] : offsets[row + 1]].tolist() for row in range(n_live, len(own))]
+        holder, held = _list_owners(alt), _positions(alt.flatten(), own)
+        for place in np.flatnonzero((held >= n_live) & (held != holder)):
+            successors[held[place] - n_live].append(int(holder[place]))
+        targets = lifecycle.live_targets(successors, n_live)
+        nowhere = np.flatnonzero(np.diff(targets.indptr) == 0).tolist()
+        for retired in nowhere:
+            if reason := lifecycle.why_nowhere(retired, successors, n_live):
+                self._problem(reason, own[retired + n_live].as_py())
+        if nowhere:
+            logger.warning(Warnings.NO_REPLACEMENT.format(name=self.name, total=len(nowhere)))
+        return targets
 
     def _hierarchy(self, records: dict[str, Any], ids: Table, n_live: int) -> Table:
         """Resolve the parents of live entities to live entities; those that lead nowhere are dropped and counted."""
@@ -170,7 +171,7 @@ class Builder:
 
         given = records["parents"].slice(0, n_live)
         texts = given.flatten()
-        child = np.repeat(np.arange(n_live, dtype=np.int32), np.diff(given.offsets.to_numpy()))
+        child = _list_owners(given)
         found = _positions(texts, ids.array("text"))
         parent = np.where(found < 0, -1, ids.values("number")[found])
         own = records["id"]
@@ -184,6 +185,11 @@ class Builder:
             pa.ListArray.from_arrays(pa.array(rows.indptr), pa.array(rows.indices)) for rows in (parents, children)
         ]
         return make_table("hierarchy", dict(zip(("parents", "children"), arrays, strict=True)))
+
+
+def _list_owners(lists: Any) -> Ints1d:
+    """Return the row of each item of a list array."""
+    return np.repeat(np.arange(len(lists), dtype=np.int32), np.diff(lists.offsets.to_numpy()))
 
 
 def _positions(texts: Any, known: Any) -> np.ndarray:

@@ -67,7 +67,7 @@ class Collector:
         normal = normalise(name)
         if not normal or name in (entity.id, entity.id.replace(":", "_")):
             if not entity.obsolete:
-                self.nameless[entity.id.partition(":")[0]] += 1
+                self.nameless[entity.id.rpartition(":")[0].partition(":")[0]] += 1
                 self.problem("entity without a name", entity.id)
                 return
             normal = ""
