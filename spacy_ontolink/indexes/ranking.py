@@ -39,7 +39,9 @@ def best_per_query(scores: Floats2d, owner: Ints1d, k: int) -> Hits:
     return rank_pairs(query, owner[row], scores.ravel()[found], row, (n_queries, k))
 
 
-def rank_pairs(query: np.ndarray, entity: np.ndarray, score: np.ndarray, row: np.ndarray, shape: tuple[int, int]) -> Hits:
+def rank_pairs(
+    query: np.ndarray, entity: np.ndarray, score: np.ndarray, row: np.ndarray, shape: tuple[int, int]
+) -> Hits:
     """Rank scored (query, row) pairs: each entity once, by its best row, ties by row number.
 
     Args:
