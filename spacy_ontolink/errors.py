@@ -59,7 +59,12 @@ class Errors:
     STRICT_CLAUSE = "{path}, line {line}: {reason}"
     NO_ENTITIES = "{path}: no entity with a name in it ({detail})."
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
-    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
+    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}. {hint}"
+    COLUMN_HINT = (
+        "Name it, as in columns = {'id': 'CODE', 'name': 'TERM'}; in a file without a header line, give positions "
+        "instead: {'id': '1', 'name': '2'}."
+    )
+    COLUMN_ROLE = "columns: unknown role '{role}'; the roles are: {roles}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
     UNKNOWN_BRANCH = "No branch '{branch}' in this knowledge base ({name}). Its roots are: {roots}"
     OUT_OF_RANGE = "{what} must be between 0 and {last}, but {value} was asked for."
