@@ -25,7 +25,7 @@ def compact_reference(value: str) -> str:
 
 
 def short_name(iri: str) -> str:
-    """Shorten the IRI of a subset or synonym type: to its CURIE, or else to its last part (``…/lpt#slim`` to ``slim``)."""
+    """Shorten the IRI of a subset or synonym type to its CURIE or else its last part (``…/lpt#slim`` to ``slim``)."""
     curie = compact(iri)
     if curie == iri and iri.startswith("http"):
         return iri.rstrip("/#").rpartition("#" if "#" in iri.rstrip("/#") else "/")[2]

@@ -29,7 +29,7 @@ def read_owl(path: str | Path, report: ReadReport) -> Iterator[Entity]:
 
     Raises:
         OntologyError: The file is missing, not well-formed (with the line), not RDF/XML, or defines XML entities that
-            refer to others or to files; in strict mode, at the first class without an IRI that is no expression.
+            refer to others or to files; in strict mode, at the first empty label or synonym.
     """
     path = Path(path)
     _check_start(path)
@@ -78,7 +78,8 @@ class _Outline:
 
     def _take_axiom(self, element: Any, base: str) -> None:
         values = {child.tag: _value(child, base) for child in element}
-        source, property, text = (values.get(f"{{{OWL}}}annotated{part}", "") for part in ("Source", "Property", "Target"))
+        parts = (f"{{{OWL}}}annotated{part}" for part in ("Source", "Property", "Target"))
+        source, property, text = (values.get(part, "") for part in parts)
         if property in SYNONYMS:
             self.types[source, property, text] = short_name(values[f"{{{OBO_IN_OWL}}}hasSynonymType"])
 
@@ -140,7 +141,7 @@ def _check_start(path: Path) -> None:
         for entity in declared.iterentities() if declared is not None else ():
             content = entity.content or ""
             if not content or "&" in content or "%" in content or "<" in content or len(content) > _MAX_ENTITY:
-                raise _not_owl(path, f"the XML entity '{entity.name}' is more than a plain abbreviation; it is not read")
+                raise _not_owl(path, f"the XML entity '{entity.name}' is more than a plain abbreviation")
         if root.tag != f"{{{RDF}}}RDF":
             name = etree.QName(root).localname
             raise _not_owl(path, f"its root is <{name}>, not <rdf:RDF>; convert it, with ROBOT for example")

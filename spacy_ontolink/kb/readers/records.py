@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections import deque
@@ -38,7 +39,9 @@ def sniff_delimiter(head: Sequence[str], wanted: Sequence[str] = ()) -> str:
     """Return tab, comma or semicolon: the one that makes the most rows as wide as the header, with the wanted names."""
 
     def fitness(delimiter: str) -> tuple[int, int, int]:
-        rows = [row for row in csv.reader(head, delimiter=delimiter) if row and not row[0].startswith("#")]
+        rows: list[list[str]] = []
+        with contextlib.suppress(csv.Error):  # a cell longer than any name
+            rows.extend(row for row in csv.reader(head, delimiter=delimiter) if row and not row[0].startswith("#"))
         width = len(rows[0]) if rows else 0
         named = sum(name in rows[0] for name in wanted) if rows else 0
         return named, sum(len(row) == width for row in rows) if width > 1 else 0, width

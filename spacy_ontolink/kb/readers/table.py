@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...errors import ConfigError, Errors, OntologyError
 from ...types import Entity, Scope, Synonym
+from .annotations import LABEL
 from .iris import compact
 from .records import Record, decoded_lines, records, sniff_delimiter
 from .report import ReadReport
@@ -42,6 +45,7 @@ _SCOPES: dict[str, Scope] = {
 }
 _IDS = ("parents", "alt_ids", "replaced_by", "consider")
 _TRUE = {"true", "t", "yes", "y", "1", "obsolete", "deprecated"}
+_LABELS = {"rdfs:label", LABEL}
 _SHOWN = 30
 
 
@@ -62,31 +66,35 @@ def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | N
     if unknown := set(columns) - set(SPELLINGS):
         raise ConfigError(Errors.COLUMN_ROLE.format(role=min(unknown), roles=", ".join(SPELLINGS)))
     with unpacked(path, "a table") as file:
-        text = io.TextIOWrapper(io.BufferedReader(file), **_encoding(path))  # type: ignore[arg-type]
+        encoding, errors = _encoding(path)
+        text = io.TextIOWrapper(file, encoding, errors)
         lines = decoded_lines(text, report)
         head = [line for _, line in zip(range(200), lines, strict=False)]
         delimiter = sniff_delimiter(head, list(columns.values()))
         rows = records(head, lines, delimiter, report)
         header, places, first = _header(path, rows, columns)
-        for line, cells in rows if first is None else _chain(first, rows):
+        untranslated = _translation_filter(header, places)
+        for line, cells in rows if first is None else itertools.chain((first,), rows):
             if len(cells) != len(header):
                 report.problem("wrong number of fields", f"{len(cells)} instead of {len(header)}: {cells!r:.80}", line)
+            elif reason := untranslated(cells):
+                report.problem(reason, f"{cells!r:.80}", line)
             elif entity := _entity(line, cells, places, report):
                 yield entity
 
 
-def _encoding(path: Path) -> dict[str, str]:
+def _encoding(path: Path) -> tuple[str, str]:
+    """Return encoding and error handling."""
     with unpacked(path, "a table") as file:
         utf16 = file.read(2) in (b"\xff\xfe", b"\xfe\xff")
-    return {"encoding": "utf-16", "errors": "replace"} if utf16 else {"encoding": "utf-8-sig", "errors": "surrogateescape"}
+    if utf16:  # what spreadsheets call "Unicode text"
+        return "utf-16", "replace"
+    return "utf-8-sig", "surrogateescape"
 
 
-def _chain(first: Record, rows: Iterator[Record]) -> Iterator[Record]:
-    yield first
-    yield from rows
-
-
-def _header(path: Path, rows: Iterator[Record], columns: Mapping[str, str]) -> tuple[list[str], dict[str, int], Record | None]:
+def _header(
+    path: Path, rows: Iterator[Record], columns: Mapping[str, str]
+) -> tuple[list[str], dict[str, int], Record | None]:
     """Return the header, the place of each role in it, and the first row where that is data already."""
     for line, cells in rows:
         plain = [_plain(cell) for cell in cells]
@@ -126,26 +134,38 @@ def _given_place(name: str, cells: Sequence[str], plain: Sequence[str]) -> int |
 
 def _entity(line: int, cells: Sequence[str], places: Mapping[str, int], report: ReadReport) -> Entity | None:
     """Make the entity of a row; None, and reported, without an id or without a name."""
-    values = {role: cells[place].strip() for role, place in places.items()}
-    obsolete = values.get("obsolete", "").lower() in _TRUE
-    if not values["id"]:
+    values = {role: cell for role, place in places.items() if (cell := cells[place].strip())}
+    id, name = compact(values.pop("id", "")), values.pop("name", "")
+    obsolete = values.pop("obsolete", "").lower() in _TRUE
+    if not id:
         report.problem("empty id", f"{cells!r:.80}", line)
         return None
-    if not values["name"] and not obsolete:
-        report.problem("empty name", values["id"], line)
+    if not name and not obsolete:
+        report.problem("empty name", id, line)
         return None
-    lists = {role: _split(values.get(role, "")) for role in (*_IDS, "types", "xrefs")}
-    lists.update({role: tuple(map(compact, lists[role])) for role in _IDS})
-    return Entity(
-        id=compact(values["id"]),
-        name=values["name"],
-        synonyms=tuple(Synonym(text, scope) for role, scope in _SCOPES.items() for text in _split(values.get(role, ""))),
-        definition=values.get("definition", ""),
-        namespace=values.get("namespace", ""),
-        obsolete=obsolete,
-        **lists,
-    )
+    if not values:
+        return Entity(id, name, obsolete=obsolete)
+    definition, namespace = values.get("definition", ""), values.get("namespace", "")
+    lists: dict[str, Any] = {role: _split(values[role]) for role in (*_IDS, "types", "xrefs") if role in values}
+    lists.update({role: tuple(map(compact, lists[role])) for role in _IDS if role in lists})
+    synonyms = [Synonym(text, scope) for role, scope in _SCOPES.items() for text in _split(values.get(role, ""))]
+    return Entity(id, name, tuple(synonyms), definition, obsolete=obsolete, namespace=namespace, **lists)
 
 
 def _split(cell: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for text in cell.split("|") if (part := text.strip()))) if cell else ()
+
+
+def _translation_filter(header: Sequence[str], places: Mapping[str, int]) -> Callable[[Sequence[str]], str]:
+    """Return what tells why a row of a babelon file names nothing ("" if it does); other tables have no such rows."""
+    plain = [_plain(cell) for cell in header]
+    name, predicate = places["name"], plain.index("predicate_id") if "predicate_id" in plain else -1
+    if plain[name] != "translation_value":
+        return lambda cells: ""
+
+    def reason(cells: Sequence[str]) -> str:
+        if predicate >= 0 and cells[predicate].strip() not in _LABELS:
+            return "translation of something else than a label"
+        return "not translated" if cells[name].strip() in ("", "NA") else ""
+
+    return reason
