@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,7 @@ Paths = str | Path | Sequence[str | Path]
 
 
 def read_entities(
-    path: str | Path, report: ReadReport, format: str | None = None, columns: Mapping[str, str] | None = None
+    path: str | Path, report: ReadReport, format: str | None = None, columns: dict[str, str] | None = None
 ) -> Iterator[Entity]:
     """Open an ontology file, gzipped or not, and return an iterator over its entities as they stand there.
 
@@ -64,7 +64,7 @@ def read_ontology(
     *,
     format: str | None = None,
     strict: bool = False,
-    columns: Mapping[str, str] | None = None,
+    columns: dict[str, str] | None = None,
     stop_synonyms: bool | list[str] = True,
     name: str | None = None,
 ) -> KnowledgeBase:
@@ -107,7 +107,7 @@ class OntologyReader:
     paths: tuple[Path, ...]
     format: str | None = None
     strict: bool = False
-    columns: Mapping[str, str] | None = None
+    columns: dict[str, str] | None = None
     stop_synonyms: bool | list[str] = True
 
     def __call__(self) -> KnowledgeBase:

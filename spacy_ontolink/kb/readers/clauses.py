@@ -15,7 +15,8 @@ _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 _QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 # What ends the text of a badly quoted synonym, once its list of xrefs is gone.
 _SCOPED = re.compile(r'"? ?\b((?:EXACT|NARROW|BROAD|RELATED)(?: [^\s\["]+)?)$')
-_QUALIFIERS = re.compile(r'\s\{(?:\s*[^\s={}"]+\s*=\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^\s",{}]*)\s*,?)*\s*\}$')
+_PAIR = r'[^\s={}",]+\s*=\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^\s"={},]*)'
+_QUALIFIERS = re.compile(rf"\s\{{\s*(?:{_PAIR}(?:\s*,\s*{_PAIR})*\s*)?\}}(?:\s*!.*)?$")
 _DATE = re.compile(
     r"(?:\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|(?:0[1-9]|[12]\d|3[01]):(?:0[1-9]|1[0-2]):\d{4}(?: \d\d:\d\d)?)$"
@@ -29,10 +30,10 @@ def unescape(text: str) -> str:
 
 def plain(value: str) -> str:
     """Return an unquoted text without its trailing comment and qualifiers, unescaped and tidy."""
+    if "}" in value:
+        value = _QUALIFIERS.sub("", f" {value}").strip()
     if " ! " in value or value.startswith("! "):
-        value = f" {value}".partition(" ! ")[0].rstrip()
-    if value.endswith("}"):
-        value = _QUALIFIERS.sub("", f" {value}")
+        value = f" {value}".partition(" ! ")[0]
     return tidy(unescape(value))
 
 
@@ -63,7 +64,7 @@ def quoted(value: str, tag: str, problem: Problem) -> tuple[str, list[str]]:
         return _badly_quoted(value, tag, problem)
     head, bracket, tail = rest.partition("[")
     if not bracket or "]" not in tail:
-        problem(f"{tag} without a list of xrefs", value)
+        problem(f"{tag} without a closed list of xrefs", value)
         head = head.partition(" {")[0].partition(" !")[0]
     return tidy(unescape(match[1])), head.split()
 

@@ -19,8 +19,9 @@ def read_jsonl(path: Path, report: ReadReport) -> Iterator[Entity]:
     """Yield the rows of a JSON Lines file.
 
     Fields are ``id``, ``name``, ``synonyms`` (texts, which are EXACT, or objects with ``text`` or ``name``, ``scope``
-    and ``type``), ``definition``, ``namespace``, ``obsolete`` and the lists of ``Entity``; or scispaCy's ``concept_id``,
-    ``canonical_name``, ``aliases``, ``definition`` and ``types``. Other fields are passed over, null is an absent one.
+    and ``type``), ``definition``, ``namespace``, ``obsolete`` and the lists of ``Entity``; or scispaCy's
+    ``concept_id``, ``canonical_name``, ``aliases``, ``definition`` and ``types``. Other fields are passed over; null
+    is an absent one.
 
     Raises:
         OntologyError: No line holds an object with an id; in a strict report, the first problem.

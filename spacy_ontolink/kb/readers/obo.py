@@ -22,9 +22,9 @@ _TERM_IGNORED = frozenset(
 _HEADER_IGNORED = frozenset(
     "auto-generated-by data-version default-relationship-id-prefix format-version id-mapping idspace import "
     "logical-definition-view-relation namespace-id-rule ontology owl-axioms property_value "
-    "relax-unique-identifier-assumption-for-namespace relax-unique-label-assumption-for-namespace remark saved-by subsetdef treat-xrefs-as-equivalent "
-    "treat-xrefs-as-genus-differentia treat-xrefs-as-has-subclass treat-xrefs-as-is_a treat-xrefs-as-relationship "
-    "treat-xrefs-as-reverse-genus-differentia version".split()
+    "relax-unique-identifier-assumption-for-namespace relax-unique-label-assumption-for-namespace remark saved-by "
+    "subsetdef treat-xrefs-as-equivalent treat-xrefs-as-genus-differentia treat-xrefs-as-has-subclass "
+    "treat-xrefs-as-is_a treat-xrefs-as-relationship treat-xrefs-as-reverse-genus-differentia version".split()
 )
 
 

@@ -26,11 +26,11 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OntologyError: There is no such file, it is a folder, or it cannot be read (also while the block reads it).
     """
-    if not path.exists():
-        raise OntologyError(Errors.FILE_MISSING.format(path=path))
-    if path.is_dir():
-        raise OntologyError(Errors.UNREADABLE.format(path=path, reason="it is a folder; name the file in it"))
     try:
+        if not path.exists():
+            raise OntologyError(Errors.FILE_MISSING.format(path=path))
+        if path.is_dir():
+            raise OntologyError(Errors.UNREADABLE.format(path=path, reason="it is a folder; name the file in it"))
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
             file.seek(0)
@@ -50,7 +50,8 @@ def read_head(path: Path, size: int = 1 << 16) -> bytes:
 def read_lines(path: Path, report: ReadReport) -> Iterator[tuple[int, str]]:
     """Yield each line with its number from 1, without line end.
 
-    A line that is not UTF-8 is read as Latin-1 and counted. Only line feed, carriage return or both end a line: a form feed or U+2028 inside a clause does not.
+    A line that is not UTF-8 is read as Latin-1 and counted. Only line feed, carriage return or both
+    end a line: a form feed or U+2028 inside a clause does not.
     """
     number = 0
     with open_bytes(path) as file:
