@@ -267,7 +267,7 @@ def test_no_bytes_break_the_reader(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("fuzz") / "x.obo"
     path.write_bytes(data)
     try:
-        read_ontology(path)
+        read_ontology(path, format="obo")
     except OntologyError as error:
         assert str(path) in str(error)
 
