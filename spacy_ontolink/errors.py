@@ -55,6 +55,8 @@ class Errors:
 
     # kb and readers
     FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
+    NO_FILES = "No ontology file given; name at least one."
+    UNREADABLE = "{path} cannot be read: {reason}"
     NOT_THIS_FORMAT = "{path} is not {format}: {reason}"
     STRICT_CLAUSE = "{path}, line {line}: {reason}"
     NO_ENTITIES = "{path}: no entity with a name in it ({detail})."
