@@ -12,7 +12,7 @@ from ...types import Entity
 from .annotations import DEFINITION, LABEL, OBO_IN_OWL, OWL, RDFS, Draft
 from .iris import compact, short_name
 from .report import ReadReport
-from .unpack import unpacked
+from .sources import open_bytes
 
 _IS_A = ("is_a", f"{RDFS}subClassOf")
 _FORMAT = "OBO Graphs JSON"
@@ -45,7 +45,7 @@ def read_obographs(path: str | Path, report: ReadReport) -> Iterator[Entity]:
 
 def _load_graphs(path: Path) -> list[Any]:
     try:
-        with unpacked(path, _FORMAT) as file:
+        with open_bytes(path) as file:
             document = json.loads(file.read())
     except OntologyError:
         raise

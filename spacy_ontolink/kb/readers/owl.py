@@ -12,7 +12,7 @@ from ...types import Entity
 from .annotations import OBO_IN_OWL, OWL, RDF, RDFS, SYNONYMS, Draft
 from .iris import compact, short_name
 from .report import ReadReport
-from .unpack import unpacked
+from .sources import open_bytes
 
 _FORMAT = "OWL (RDF/XML)"
 _ABOUT, _ID, _RESOURCE = f"{{{RDF}}}about", f"{{{RDF}}}ID", f"{{{RDF}}}resource"
@@ -105,7 +105,7 @@ def _nodes(path: Path) -> Iterator[tuple[Any, str]]:
     """Yield (element, base IRI) of every class, description and axiom, inner ones first; elements are then emptied."""
     from lxml import etree
 
-    with unpacked(path, _FORMAT) as file:
+    with open_bytes(path) as file:
         # _check_start has refused entities that refer to anything, so the rest are plain abbreviations.
         events = _parse(file, resolve_entities="internal", huge_tree=True)
         try:
@@ -132,7 +132,7 @@ def _check_start(path: Path) -> None:
     """
     from lxml import etree
 
-    with unpacked(path, _FORMAT) as file:
+    with open_bytes(path) as file:
         try:
             _, root = next(iter(_parse(file, events=("start",), resolve_entities=False)))
         except (etree.XMLSyntaxError, StopIteration) as error:

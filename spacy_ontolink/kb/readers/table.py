@@ -14,7 +14,7 @@ from .annotations import LABEL
 from .iris import compact
 from .records import Record, decoded_lines, records, sniff_delimiter
 from .report import ReadReport
-from .unpack import unpacked
+from .sources import open_bytes
 
 # The first spelling that a header has is taken; all are compared in lower case, with "_" for whatever is no letter.
 SPELLINGS: dict[str, str] = {
@@ -65,7 +65,7 @@ def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | N
     path, columns = Path(path), columns or {}
     if unknown := set(columns) - set(SPELLINGS):
         raise ConfigError(Errors.COLUMN_ROLE.format(role=min(unknown), roles=", ".join(SPELLINGS)))
-    with unpacked(path, "a table") as file:
+    with open_bytes(path) as file:
         encoding, errors = _encoding(path)
         text = io.TextIOWrapper(file, encoding, errors)
         lines = decoded_lines(text, report)
@@ -85,7 +85,7 @@ def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | N
 
 def _encoding(path: Path) -> tuple[str, str]:
     """Return encoding and error handling."""
-    with unpacked(path, "a table") as file:
+    with open_bytes(path) as file:
         utf16 = file.read(2) in (b"\xff\xfe", b"\xfe\xff")
     if utf16:  # what spreadsheets call "Unicode text"
         return "utf-16", "replace"
