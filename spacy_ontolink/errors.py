@@ -55,11 +55,18 @@ class Errors:
 
     # kb and readers
     FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
+    NO_FILES = "No ontology file given; name at least one."
+    UNREADABLE = "{path} cannot be read: {reason}"
     NOT_THIS_FORMAT = "{path} is not {format}: {reason}"
     STRICT_CLAUSE = "{path}, line {line}: {reason}"
     NO_ENTITIES = "{path}: no entity with a name in it ({detail})."
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
-    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
+    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}. {hint}"
+    COLUMN_HINT = (
+        "Name it, as in columns = {'id': 'CODE', 'name': 'TERM'}; in a file without a header line, give positions "
+        "instead: {'id': '1', 'name': '2'}."
+    )
+    COLUMN_ROLE = "columns: unknown role '{role}'; the roles are: {roles}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
     UNKNOWN_BRANCH = "No branch '{branch}' in this knowledge base ({name}). Its roots are: {roots}"
     OUT_OF_RANGE = "{what} must be between 0 and {last}, but {value} was asked for."
