@@ -53,6 +53,20 @@ class Errors:
     COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
 
+    # documents and command line
+    INPUT_MISSING = "No such input file: {path}"
+    BAD_LINE = "{path}, line {line}: {reason}"
+    NOT_DOCBIN = "{path} is not a .spacy file that can be read: {reason}"
+    NOT_GZIP = "{path} is not a whole gzip file: {reason}"
+    NO_DOCUMENTS = "{path}: no document in it."
+    NO_MENTIONS = "{path}: no mention in it to {verb}.{hint}"
+    NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
+    LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
+    NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
+    NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
+    ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
+
 
 def require(package: str, extra: str, what: str) -> None:
     """Check that an optional package is importable, without importing it.
