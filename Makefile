@@ -4,7 +4,7 @@
 # make test WITH_TORCH=1  also with the extra "transformers": torch and what stands on it (TORCH=... picks a build)
 # make clean              removes what the two made
 
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 WITH_TORCH ?= 0
 TORCH ?= torch

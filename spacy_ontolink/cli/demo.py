@@ -20,17 +20,18 @@ MARKED, NAMED = "marked", "named"
 # Written for this demo. [[…|id]] marks what a person or an NER component would have marked, worded as no name of the
 # ontology is, and the id that is right; all other mentions are found by the names of the ontology.
 NOTES = (
-    "Seen at three years. Born at term with [[an unusually small head|HP:0000252]] and low-set ears; feeding "
-    "difficulties in the first weeks. [[Epileptic seizures|HP:0001250]] began at four months. She sits and stands, but "
-    "her [[speech and language development is delayed|HP:0000750]].",
-    "A boy with tall stature and scoliosis. [[The fingers are long|HP:0100807]] and the [[joints "
-    "hypermobile|HP:0001382]]. Echocardiography shows [[a dilated aortic root|HP:0002616]], the slit lamp ectopia lentis on both sides.",
-    "Eight weeks of easy bruising and [[frequent nose bleeding|HP:0000421]]; [[short of breath on "
-    "exertion|HP:0002875]]. The abdomen is soft, with [[enlargement of the liver|HP:0002240]] but no splenomegaly. The blood count gives "
-    "[[thrombocytopaenia|HP:0001873]] and anemia.",
-    "Weakness began in the legs: [[weakness of the proximal muscles|HP:0003701]], waddling gait, [[hypertrophic "
-    "calves|HP:0008981]]. [[Creatine kinase was much elevated|HP:0003236]]. The brother, who has the same variant, "
-    "[[walks on tiptoe|HP:0030051]] and [[cannot see in the dark|HP:0000662]].",
+    """Seen at three years. Born at term with [[an unusually small head|HP:0000252]] and low-set ears; feeding
+    difficulties in the first weeks. [[Epileptic seizures|HP:0001250]] began at four months. She sits and stands, but
+    her [[speech and language development is delayed|HP:0000750]].""",
+    """A boy with tall stature and scoliosis. [[The fingers are long|HP:0100807]] and the
+    [[joints hypermobile|HP:0001382]]. Echocardiography shows [[a dilated aortic root|HP:0002616]], the slit lamp
+    ectopia lentis on both sides.""",
+    """Eight weeks of easy bruising and [[frequent nose bleeding|HP:0000421]];
+    [[short of breath on exertion|HP:0002875]]. The abdomen is soft, with [[enlargement of the liver|HP:0002240]] but no
+    splenomegaly. The blood count gives [[thrombocytopaenia|HP:0001873]] and anemia.""",
+    """Weakness began in the legs: [[weakness of the proximal muscles|HP:0003701]], waddling gait,
+    [[hypertrophic calves|HP:0008981]]. [[Creatine kinase was much elevated|HP:0003236]]. The brother, who has the same
+    variant, [[walks on tiptoe|HP:0030051]] and [[cannot see in the dark|HP:0000662]].""",
 )
 
 _MARK = re.compile(r"\[\[(.+?)\|(.+?)\]\]", re.DOTALL)
@@ -91,7 +92,7 @@ def hpo_file() -> Path:
 
 def parse(note: str) -> tuple[str, list[dict[str, Any]]]:
     """Take the marks out of a note; return its text, and each marked mention with its offsets and right id."""
-    text, end, mentions = "", 0, []
+    note, text, end, mentions = " ".join(note.split()), "", 0, []
     for mark in _MARK.finditer(note):
         text += note[end : mark.start()]
         mentions.append({"start": len(text), "end": len(text) + len(mark[1]), "text": mark[1], "kb_ids": [mark[2]]})
