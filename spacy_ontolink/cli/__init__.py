@@ -74,9 +74,14 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+class _Warnings(logging.Handler):
+    """Shows the library's warnings in the style of everything else on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"ontolink: {record.getMessage()}", err=True)
+
+
 def _show_warnings() -> None:
     logger = logging.getLogger("spacy_ontolink")
-    if not logger.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("ontolink: %(message)s"))
-        logger.addHandler(handler)
+    if not any(isinstance(handler, _Warnings) for handler in logger.handlers):
+        logger.addHandler(_Warnings(logging.WARNING))
