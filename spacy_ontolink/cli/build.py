@@ -19,9 +19,9 @@ OntologyFormat = Literal["obo", "obographs", "owl", "table", "jsonl"]
 
 def build(
     ontologies: Annotated[
-        list[Path], typer.Argument(metavar="ONTOLOGY...", help="OBO, OBO Graphs, OWL, CSV/TSV or JSONL; also .gz.")
+        list[Path], typer.Argument(metavar="ONTOLOGY", help="OBO, OBO Graphs, OWL, CSV/TSV or JSONL; also .gz.")
     ],
-    out: Annotated[Path, typer.Argument(help="Folder to write the pipeline to.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write the pipeline to.")],
     encoder: Annotated[
         str, typer.Option(help="lexical, or a sentence-transformers or Hugging Face folder or name.")
     ] = "lexical",

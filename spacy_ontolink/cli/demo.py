@@ -136,7 +136,7 @@ def row_of(span: Span) -> Row:
     from ..documents import GIVEN
 
     given = next(m for m in span.doc.user_data[GIVEN]["mentions"] if m["start"] == span.start_char)
-    best = next(iter(span._.ontolink), {"name": "", "matched": "", "score": 0.0})
+    best: dict[str, Any] = next(iter(span._.ontolink), {"name": "", "matched": "", "score": 0.0})
     ids = [candidate["id"] for candidate in span._.ontolink]
     expected = next(iter(given["kb_ids"]), "")
     rank = ids.index(expected) + 1 if expected in ids else 0

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    pipeline: Annotated[str, typer.Argument(help="Folder that 'ontolink build' wrote, or an installed pipeline.")],
-    data: Annotated[Path, typer.Argument(help="JSONL with mentions and their kb_ids, or .spacy with gold ids.")],
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
+    ],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="JSONL with mentions and their kb_ids, or .spacy with gold ids.")
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the measures as JSON, too.")] = None,
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy file [default: entities, else sc]")

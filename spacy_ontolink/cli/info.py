@@ -10,7 +10,9 @@ import typer
 
 
 def info(
-    path: Annotated[Path, typer.Argument(help="An ontology file, a saved knowledge base or a saved pipeline.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="An ontology file, a saved knowledge base or a saved pipeline.")
+    ],
     format: Annotated[str | None, typer.Option(help="Format of an ontology file [default: by content]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:

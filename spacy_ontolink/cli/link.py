@@ -19,8 +19,12 @@ _SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".spacy": "spacy", ".html": "html
 
 
 def link(
-    pipeline: Annotated[str, typer.Argument(help="Folder that 'ontolink build' wrote, or an installed pipeline.")],
-    input: Annotated[Path, typer.Argument(help="Text, JSONL with mentions, or .spacy; - is standard input.")],
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
+    ],
+    input: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="Text, JSONL with mentions, or .spacy; - is standard input.")
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="[default: standard output]")] = None,
     mentions: Annotated[
         Mentions | None,

@@ -9,8 +9,10 @@ import typer
 
 
 def search(
-    pipeline: Annotated[str, typer.Argument(help="Folder that 'ontolink build' wrote, or an installed pipeline.")],
-    text: Annotated[str, typer.Argument(help='A mention, such as "fat percentage".')],
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help='A mention, such as "fat percentage".')],
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per candidate.")] = False,
 ) -> None:

@@ -91,4 +91,5 @@ def _isin(keys: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Say of each key whether a sorted table has it (np.isin would sort the table again)."""
     if not len(table):
         return np.zeros(len(keys), np.bool_)
-    return np.equal(table[np.minimum(np.searchsorted(table, keys), len(table) - 1)], keys)
+    found: np.ndarray = table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
+    return found
