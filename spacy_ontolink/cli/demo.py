@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,6 +69,7 @@ def demo(
     with document_writer(page, "html", spans_key=SPANS_KEY, links="obo", title=title) as write:
         for doc in docs:
             write(doc)
+    _write_notes(output / "notes.jsonl")
     typer.echo(layout(rows))
     typer.echo(f"\nAs a page, each id a link: {page}\nThe pipeline, for spacy.load: {output / 'hpo-pipeline'}")
 
@@ -129,6 +131,16 @@ def link_notes(nlp: Language, notes: Sequence[str]) -> list[Doc]:
 def _given(span: Span, mentions: list[dict[str, Any]]) -> dict[str, Any]:
     plain = {"start": span.start_char, "end": span.end_char, "text": span.text, "label": span.label_, "kb_ids": []}
     return plain | next((mention for mention in mentions if mention["start"] == span.start_char), {})
+
+
+def _write_notes(path: Path) -> None:
+    """Write the notes with their marked mentions as data for ``ontolink link`` and ``ontolink evaluate``."""
+    from ..files import replacing
+
+    rows = [{"id": f"note-{number}", "text": text, "mentions": mentions}
+            for number, (text, mentions) in enumerate(map(parse, NOTES), start=1)]  # fmt: skip
+    with replacing(path) as scratch:
+        scratch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def row_of(span: Span) -> Row:
