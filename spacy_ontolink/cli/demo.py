@@ -166,10 +166,8 @@ def layout(rows: Sequence[Row]) -> str:
         lines.append(f"{row.mention:34} {row.id:11} {row.score:5.2f}  {row.name}{matched}{verdict}")
     marked = [row for row in rows if row.expected]
     right = sum(row.rank == 1 for row in marked)
-    counts = (
-        f"{len(rows)} mentions: {len(rows) - len(marked)} are names of the ontology, {len(marked)} are worded otherwise"
-    )
-    lines += ["", f"{counts}; of these, {right} got the right id."]
+    named = len(rows) - len(marked)
+    lines += ["", f"{named} mentions are names of the ontology; of {len(marked)} worded otherwise, {right} are right."]
     return "\n".join(lines)
 
 

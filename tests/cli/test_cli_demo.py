@@ -3,8 +3,7 @@ import importlib.util
 import pytest
 import spacy
 
-from spacy_ontolink.cli import demo as demo_module
-from spacy_ontolink.cli.demo import NOTES, layout, link_notes, parse, row_of
+from spacy_ontolink.cli.demo import NOTES, hpo_file, layout, link_notes, parse, row_of
 from spacy_ontolink.documents import SPANS_KEY
 
 
@@ -50,4 +49,4 @@ def test_demo_on_the_real_ontology(ontolink, tmp_path):
     assert result.code == 0
     assert "HP:0000369" in result.out
     assert 'href="http://purl.obolibrary.org/obo/HP_0000369"' in (tmp_path / "hpo.html").read_text("utf-8")
-    assert demo_module.hpo_file().name.startswith("hp.obo")
+    assert hpo_file().name.startswith("hp.obo")
