@@ -157,13 +157,14 @@ def row_of(span: Span) -> Row:
 
 def layout(rows: Sequence[Row]) -> str:
     """Lay the mentions out as a table, and say how many of the marked ones are right."""
-    lines = [f"{'mention':34} {'id':11} {'score':>5}  name (matched by)"]
+    wide = max(len(row.mention) for row in rows)
+    lines = [f"{'mention':{wide}}  {'id':10}  {'score':>5}  name (matched by)"]
     for row in rows:
         matched = "" if row.matched == row.name else f" ({row.matched})"
         verdict = (
             "" if not row.expected or row.rank == 1 else f"  <- {row.expected} is right, and is {_place(row.rank)}"
         )
-        lines.append(f"{row.mention:34} {row.id:11} {row.score:5.2f}  {row.name}{matched}{verdict}")
+        lines.append(f"{row.mention:{wide}}  {row.id:10}  {row.score:5.2f}  {row.name}{matched}{verdict}")
     marked = [row for row in rows if row.expected]
     right = sum(row.rank == 1 for row in marked)
     named = len(rows) - len(marked)

@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 import spacy
+from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_ontolink.documents import SPANS_KEY
@@ -104,8 +105,27 @@ def test_format_wins_over_the_name(ontolink, pipeline, corpus, tmp_path):
     assert out.read_text("utf-8").startswith("document\t")
 
 
-def test_noun_chunks(ontolink, toy, pipeline, notes, refused, monkeypatch):
-    assert "noun chunks" in refused("link", pipeline, notes, "--mentions", "noun-chunks")
+def test_noun_chunks_need_a_parser(refused, pipeline, notes):
+    assert "no component that finds noun chunks" in refused("link", pipeline, notes, "--mentions", "noun-chunks")
+
+
+def test_noun_chunks(ontolink, toy, tmp_path):
+    @Language.component("toy_parser", assigns=["token.dep"])
+    def toy_parser(doc):
+        verb = doc[2]
+        for token, head, dep in zip(
+            doc, (doc[1], verb, verb, verb), ("compound", "nsubj", "ROOT", "punct"), strict=True
+        ):
+            token.head, token.dep_, token.pos_ = head, dep, "VERB" if token is verb else "NOUN"
+        return doc
+
+    base = spacy.blank("en")
+    base.add_pipe("toy_parser")
+    base.to_disk(tmp_path / "base")
+    assert ontolink("build", toy, tmp_path / "out", "--base-model", tmp_path / "base").code == 0
+    (tmp_path / "notes.txt").write_text("Milk yield fell.\n", "utf-8")
+    result = ontolink("link", tmp_path / "out", tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert links(result.out) == [[("Milk yield", "T:2")]]
 
 
 def test_standard_input(ontolink, pipeline, monkeypatch):
