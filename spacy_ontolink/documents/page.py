@@ -26,6 +26,7 @@ body {{ max-width: 60rem; margin: 3rem auto; padding: 0 1.5rem; color: #222; bac
 h1 {{ font-size: 1.4rem; }}
 h2 {{ font-size: .85rem; color: #777; font-weight: normal; margin: 2rem 0 .3rem; }}
 .entities {{ line-height: 2.6 !important; }}
+mark {{ box-decoration-break: clone; -webkit-box-decoration-break: clone; }}
 mark a {{ text-decoration: underline !important; }}
 </style>
 </head>
