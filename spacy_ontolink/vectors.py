@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,8 @@ import scipy.sparse as sp
 from .files import open_tensors, write_tensors
 from .types import Floats1d, Floats2d
 
-Block = np.ndarray | sp.csr_matrix
+Block: TypeAlias = Any
+"""A float32 or float16 array, or a float32 CSR matrix; scipy has no types that mypy could tell apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +98,9 @@ class Vectors:
         arrays: dict[str, np.ndarray] = {}
         for number, block in enumerate(self.blocks):
             if sp.issparse(block):
-                arrays |= {f"{number}.data": block.data.astype(np.float32), f"{number}.indices": block.indices,
-                           f"{number}.indptr": block.indptr, f"{number}.shape": np.asarray(block.shape, np.int64)}  # fmt: skip
+                parts = {"data": block.data.astype(np.float32), "indices": block.indices, "indptr": block.indptr}
+                parts["shape"] = np.asarray(block.shape, np.int64)
+                arrays |= {f"{number}.{part}": array for part, array in parts.items()}
             else:
                 arrays[f"{number}.dense"] = block.astype(np.float16)
         write_tensors(path, arrays)
@@ -111,8 +114,8 @@ class Vectors:
         """
         arrays = open_tensors(path)
         blocks: list[Block] = []
-        while dense_or_sparse := {name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")}:
-            blocks.append(_block(dense_or_sparse))
+        while parts := {name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")}:
+            blocks.append(_block(parts))
         return cls(tuple(blocks))
 
 
