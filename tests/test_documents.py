@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens.underscore import Underscore
 
 from spacy_ontolink.documents import GIVEN, SPANS_KEY, Tally, document_writer, link_pattern, read_documents
 from spacy_ontolink.documents.records import mention_records
@@ -23,14 +24,9 @@ def nlp():
 
 
 @pytest.fixture
-def ontolink():
+def ontolink(monkeypatch):
     """Stand in for the retriever: every span has the same candidates."""
-    old = Span.get_extension("ontolink") if Span.has_extension("ontolink") else None
-    Span.set_extension("ontolink", getter=lambda span: CANDIDATES, force=True)
-    yield
-    Span.remove_extension("ontolink")
-    if old:
-        Span.set_extension("ontolink", **dict(zip(("default", "method", "getter", "setter"), old, strict=True)))
+    monkeypatch.setitem(Underscore.span_extensions, "ontolink", (None, None, lambda span: CANDIDATES, None))
 
 
 def write(tmp_path, name, *rows):
