@@ -75,7 +75,7 @@ def evaluate_ranking(
 
     Args:
         mentions: Their texts, (B,).
-        gold: The gold ids of each mention, any of them counts; none: the mention is counted apart, in ``n_without_gold``.
+        gold: The gold ids of each mention, any of them counts. A mention without is counted in ``n_without_gold`` only.
         ranked: The candidate ids of each mention, best first.
         resolve: Gives the live id of a gold id, or None for one that the knowledge base does not know; a mention with
             only unknown ids counts as wrong, in stratum NO.
