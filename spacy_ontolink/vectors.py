@@ -18,7 +18,7 @@ from .files import open_tensors, write_tensors
 from .types import Floats1d, Floats2d
 
 Block: TypeAlias = Any
-"""A float32 or float16 array, or a float32 CSR matrix; scipy has no types that mypy could tell apart."""
+"""A dense array or a scipy CSR matrix, (N, D); scipy has no types to tell them apart by."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +37,10 @@ class Vectors:
 
     def _map(self, function: Callable[[Block], Block]) -> Vectors:
         return Vectors(tuple(function(block) for block in self.blocks))
+
+    def half(self) -> Vectors:
+        """Keep dense blocks in half precision; sparse ones stay as they are."""
+        return self._map(lambda block: block if sp.issparse(block) else block.astype(np.float16))
 
     def take(self, rows: np.ndarray | slice) -> Vectors:
         """Select rows, by position, slice or mask."""
@@ -98,9 +102,10 @@ class Vectors:
         arrays: dict[str, np.ndarray] = {}
         for number, block in enumerate(self.blocks):
             if sp.issparse(block):
-                parts = {"data": block.data.astype(np.float32), "indices": block.indices, "indptr": block.indptr}
-                parts["shape"] = np.asarray(block.shape, np.int64)
-                arrays |= {f"{number}.{part}": array for part, array in parts.items()}
+                arrays[f"{number}.data"] = block.data.astype(np.float32)
+                arrays[f"{number}.indices"] = block.indices
+                arrays[f"{number}.indptr"] = block.indptr
+                arrays[f"{number}.shape"] = np.asarray(block.shape, np.int64)
             else:
                 arrays[f"{number}.dense"] = block.astype(np.float16)
         write_tensors(path, arrays)
@@ -114,8 +119,10 @@ class Vectors:
         """
         arrays = open_tensors(path)
         blocks: list[Block] = []
-        while parts := {name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")}:
-            blocks.append(_block(parts))
+        while dense_or_sparse := {
+            name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")
+        }:
+            blocks.append(_block(dense_or_sparse))
         return cls(tuple(blocks))
 
 
