@@ -29,6 +29,7 @@ def build(
     weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.5,
     index: Annotated[Index, typer.Option(help="exact; hnsw and ivf are approximate, for dense vectors.")] = "exact",
     pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
+    name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.0,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
     spans_key: Annotated[str | None, typer.Option(help="Link this span group [default: doc.ents]")] = None,
     base_model: Annotated[
@@ -55,7 +56,7 @@ def build(
         what = "" if out.is_dir() else " and is a file; the last argument is the folder to write"
         raise ConfigError(Errors.OUT_EXISTS.format(path=out, what=what))
     parts = {"encoder": _encoder(encoder, hybrid, weight), "index": _index(index)}
-    settings = {"k": k, "pooling": pooling, "spans_key": spans_key, **parts}
+    settings = {"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, **parts}
     with step("Setting the pipeline up"):
         nlp = _from_config(config) if config else _pipeline(base_model, lang, settings)
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):

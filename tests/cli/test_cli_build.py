@@ -22,11 +22,16 @@ def test_summary(ontolink, toy, tmp_path):
 
 def test_settings_reach_the_pipeline(ontolink, toy, tmp_path):
     out = tmp_path / "out"
-    assert ontolink("build", toy, out, "-k", 3, "--pooling", 0.2, "--spans-key", "sc", "--lang", "de").code == 0
+    assert (
+        ontolink(
+            "build", toy, out, "-k", 3, "--pooling", 0.2, "--name-pooling", 0.1, "--spans-key", "sc", "--lang", "de"
+        ).code
+        == 0
+    )
     nlp = spacy.load(out)
     block = nlp.get_pipe_config("ontolink_retriever")
     assert nlp.lang == "de"
-    assert (block["k"], block["pooling"], block["spans_key"]) == (3, 0.2, "sc")
+    assert (block["k"], block["pooling"], block["name_pooling"], block["spans_key"]) == (3, 0.2, 0.1, "sc")
 
 
 def test_nothing_of_this_machine_is_stored(pipeline):
