@@ -81,6 +81,24 @@ class Errors:
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
 
+    # documents and command line
+    INPUT_MISSING = "No such input file: {path}"
+    BAD_LINE = "{path}, line {line}: {reason}"
+    NOT_DOCBIN = "{path} is not a .spacy file that can be read: {reason}"
+    NOT_GZIP = "{path} is not a whole gzip file: {reason}"
+    NO_DOCUMENTS = "{path}: no document in it."
+    NO_MENTIONS = "{path}: no mention in it to {verb}.{hint}"
+    NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
+    LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
+    NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
+    NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    BLANK_MENTION = "Nothing to search for: the text is blank."
+    NO_BASE = "No pipeline to build on in '{name}': {reason}"
+    BAD_CONFIG = "{path} is not a config to build from: {reason}"
+    BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
+    OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
+    ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
+
 
 def require(package: str, extra: str, what: str) -> None:
     """Check that an optional package is importable, without importing it.
