@@ -33,6 +33,12 @@ class Warnings:
     """Warnings are logged once per cause, with counts."""
 
     SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
+    EXTENSION_TAKEN = (
+        "span._.{name} belongs to another package and is left to it; the candidates are in span._.ontolink, "
+        "or in the getters of spacy_ontolink.components.spans"
+    )
+    MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
 class Errors:
@@ -52,6 +58,13 @@ class Errors:
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
     COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
+
+    # components
+    SETTING = "{setting} = {value!r}: {reason}"
+    NO_ONTOLOGY = (
+        "'{name}' has no ontology{built_from}. Give it one in the setting 'ontology', or as 'kb_loader' in "
+        "[initialize.components.{name}], or load a pipeline made with: ontolink build ONTOLOGY OUT"
+    )
 
 
 def require(package: str, extra: str, what: str) -> None:
