@@ -11,30 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import SimpleFrozenList, from_bytes, from_disk, minibatch, to_bytes, to_disk
 
-from ..abbreviations import expand
 from ..errors import ConfigError, Errors, Warnings
 from ..registry import check_part
-from ..types import Encoder, Index, Mention, Reader
+from ..types import Encoder, Index, Reader
 from . import forking  # noqa: F401  (its hook guards nlp.pipe)
 from .linking import Request, answer, make_masks
+from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
 from .source import cache_folder, check_ontology, make_reader, names_only
-from .spans import (
-    MAX_TOKENS,
-    NO_ANSWER,
-    Answer,
-    copy_mentions,
-    read_abbreviations,
-    read_mention,
-    read_spans,
-    register_extensions,
-    write_answers,
-)
+from .spans import MAX_TOKENS, copy_mentions, read_spans, register_extensions, write_answers
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -230,10 +220,7 @@ class OntologyRetriever(Pipe):
 
     def __call__(self, doc: Doc) -> Doc:
         """Link the mentions of one document."""
-        try:
-            self._link([doc])
-        except Exception as error:
-            self.get_error_handler()(self.name, self, [doc], error)
+        self._link([doc])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int | None = None) -> Iterator[Doc]:
@@ -335,7 +322,12 @@ class OntologyRetriever(Pipe):
         """Read all mentions, answer them together, then write: a failure leaves the documents as they were."""
         self._check_labels()
         settings, group = self.settings, self.settings.spans_key or ""
-        read = [(spans, self._requests(doc, spans)) for doc in docs if (spans := read_spans(doc, group))]
+        n_context = settings.n_context if getattr(self.space.encoder, "uses_context", False) else 0
+        read = [
+            (spans, read_requests(doc, spans, settings, n_context, self._warn_cut))
+            for doc in docs
+            if (spans := read_spans(doc, group))
+        ]
         requests = [item for _, items in read for item in items if isinstance(item, Request)]
         found = iter(
             answer(
@@ -345,33 +337,6 @@ class OntologyRetriever(Pipe):
         for spans, items in read:
             answers = [next(found) if isinstance(item, Request) else item for item in items]
             write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
-
-    def _requests(self, doc: Doc, spans: Sequence[Span]) -> list[Request | Answer | None]:
-        """Say of each mention what is to be looked up, or the answer that needs no looking up."""
-        settings, text = self.settings, doc.text
-        n_context = settings.n_context if getattr(self.space.encoder, "uses_context", False) else 0
-        forms = None
-        expanded: dict[str, str | None] = {}
-        items: list[Request | Answer | None] = []
-        for span in spans:
-            label = span.label_
-            if span.start == span.end or (settings.labels is not None and label not in settings.labels):
-                items.append(None)
-                continue
-            if label in settings.labels_discard:
-                items.append(NO_ANSWER)
-                continue
-            mention, cut = read_mention(span, text, n_context, settings.n_sents)
-            if cut:
-                self._warn_once("cut", Warnings.MENTION_CUT, n_tokens=len(span), limit=MAX_TOKENS)
-            if settings.abbreviations and mention.text not in expanded:
-                if forms is None:
-                    forms = read_abbreviations(doc, text) if len(mention.text) < len(text) else {}
-                expanded[mention.text] = expand(mention.text, forms) if forms else None
-            long = expanded.get(mention.text)
-            long_form = Mention(long, mention.left, mention.right) if long else None
-            items.append(Request(mention, long_form, label if label in settings.label_filters else ""))
-        return items
 
     def _check_labels(self) -> None:
         """Warn once of labels in the settings that no component before this one can assign."""
@@ -394,10 +359,11 @@ class OntologyRetriever(Pipe):
                 )
             )
 
-    def _warn_once(self, kind: str, template: str, **values: Any) -> None:
-        if kind not in self._warned:
-            self._warned.add(kind)
-            logger.warning(template.format(name=self.name, **values))
+    def _warn_cut(self, n_tokens: int) -> None:
+        """Warn of the first mention that is cut; the rest of a run would say the same."""
+        if "cut" not in self._warned:
+            self._warned.add("cut")
+            logger.warning(Warnings.MENTION_CUT.format(name=self.name, n_tokens=n_tokens, limit=MAX_TOKENS))
 
 
 def _unpickle(cls: type[OntologyRetriever], state: dict[str, Any], space: bytes | None) -> OntologyRetriever:

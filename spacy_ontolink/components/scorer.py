@@ -27,11 +27,12 @@ def linking_score(examples: Iterable[Example], *, spans_key: str | None = None, 
     """
     sides = [side for example in examples for side in _sides(example, spans_key or "")]
     ranks = [_rank(gold, span) for sides_ in sides for gold, span in _looked_up(*sides_)]
-    # The measure is in Scorer.score_links; it looks at nothing but the ents of both docs.
+    # The measure is in Scorer.score_links, which looks at nothing but the ents of both docs. There a mention without
+    # any id in both would be a hit, were the empty id not among the negative labels.
     pairs = [SimpleNamespace(reference=SimpleNamespace(ents=gold), predicted=SimpleNamespace(ents=predicted))
              for gold, predicted in sides]  # fmt: skip
     return {
-        **Scorer.score_links(pairs, negative_labels=[NIL]),
+        **Scorer.score_links(pairs, negative_labels=[NIL, ""]),
         "nel_recall_at_1": ranks.count(1) / len(ranks) if ranks else None,
         "nel_recall_at_k": sum(rank > 0 for rank in ranks) / len(ranks) if ranks else None,
     }
