@@ -102,12 +102,7 @@ def _trim(form: str, start: int) -> tuple[str, int]:
 
 
 def _is_short_form(form: str) -> bool:
-    return (
-        2 <= len(form) <= _MAX_SHORT
-        and form[0].isalnum()
-        and any(map(str.isalpha, form))
-        and len(form.split()) <= 2
-    )
+    return 2 <= len(form) <= _MAX_SHORT and form[0].isalnum() and any(map(str.isalpha, form)) and len(form.split()) <= 2
 
 
 def _max_words(short: str) -> int:

@@ -75,7 +75,10 @@ class RetrieverSettings:
 
 
 def _filter_problems(name: str, value: Filter) -> list[tuple[str, object, str]]:
-    known = ", ".join(FILTER_KEYS)
-    unknown = [(f"{name}.{key}", value[key], f"the keys of a filter are {known}") for key in value if key not in FILTER_KEYS]
-    strings = [(f"{name}.{key}", ids, "a list is wanted") for key, ids in value.items() if isinstance(ids, str)]
-    return unknown + strings
+    problems: list[tuple[str, object, str]] = []
+    for key, ids in value.items():
+        if key not in FILTER_KEYS:
+            problems.append((f"{name}.{key}", ids, f"the keys of a filter are {', '.join(FILTER_KEYS)}"))
+        elif isinstance(ids, str):
+            problems.append((f"{name}.{key}", ids, "a list is wanted"))
+    return problems

@@ -116,7 +116,7 @@ def copy_mentions(examples: Iterable[Example], group: str) -> None:
     for example in examples:
         doc = example.predicted
         copies = (
-            doc.char_span(span.start_char, span.end_char, label=span.label, span_id=span.id)
+            doc.char_span(span.start_char, span.end_char, label=span.label_, span_id=span.id_)
             for span in read_spans(example.reference, group)
         )
         aligned = [span for span in copies if span is not None]

@@ -50,9 +50,8 @@ def link(doc, answers, group="", component="retriever", overwrite=True):
 
 
 def shape(doc):
-    groups = {
-        key: [(x.start, x.end, x.label_, x.id_, x.text) for x in group] for key, group in [("", doc.ents), *doc.spans.items()]
-    }
+    read = {"": doc.ents, **doc.spans}
+    groups = {key: [(x.start, x.end, x.label_, x.id_, x.text) for x in group] for key, group in read.items()}
     return groups, {key: (group.name, dict(group.attrs)) for key, group in doc.spans.items()}
 
 
