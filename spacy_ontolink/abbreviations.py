@@ -76,8 +76,9 @@ def _short_inside(text: str, start: int, end: int) -> Abbreviation | None:
     words = list(_NOT_SPACE.finditer(text, begin, stop))[-_max_words(short) :]
     if not words:
         return None
-    begin = words[0].start()
-    at = _align(short, text[begin:stop])
+    swapped = _swapped_initials(short, [word[0] for word in words])
+    begin = words[-swapped if swapped else 0].start()
+    at = 0 if swapped else _align(short, text[begin:stop])
     return None if at is None else _checked(short, short_start, *_trim(text[begin + at : stop], begin + at))
 
 
@@ -122,6 +123,16 @@ def _align(short: str, text: str) -> int | None:
         if at < 0:
             return None
     return at
+
+
+def _swapped_initials(short: str, words: list[str]) -> int:
+    """Return how many last words have the letters of ``short`` as initials, in another order: myotonic dystrophy (DM).
+
+    0 if they do not, or do in the same order. An addition to the paper.
+    """
+    initials = "".join(word[0] for word in words[-len(short) :]).lower()
+    letters = short.lower()
+    return len(short) if short.isupper() and initials != letters and sorted(initials) == sorted(letters) else 0
 
 
 def _checked(short: str, short_start: int, long: str, long_start: int) -> Abbreviation | None:

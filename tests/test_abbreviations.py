@@ -14,6 +14,7 @@ from spacy_ontolink.abbreviations import expand, find_abbreviations, long_forms
         ("familial polyposis (FP [MIM 175100]) is", {"FP": "familial polyposis"}),
         ("Duchenne and Becker muscular dystrophies (DMD and BMD)", {}),
         ('Wilson disease ("WD") is', {"WD": "Wilson disease"}),
+        ("the gene of myotonic dystrophy (DM) is", {"DM": "myotonic dystrophy"}),
         ("body weight (bw) was", {"bw": "body weight"}),
         ("as shown before (see) there", {}),
         ("in all cases (n = 12) and (p < 0.05)", {}),
