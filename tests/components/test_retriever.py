@@ -127,6 +127,18 @@ def test_equal_mentions_are_encoded_once(make_nlp, count_encodings):
     assert {ent.kb_id_ for doc in docs for ent in doc.ents} == {"T:1"}
 
 
+@pytest.mark.parametrize(
+    ("uses_context", "expected"), [(False, [("BF", "", "")]), (True, [("BF", "", " is"), ("BF", "is ", "")])]
+)
+def test_only_an_encoder_that_uses_context_gets_it(make_nlp, count_encodings, uses_context, expected):
+    nlp = make_nlp()
+    component = nlp.get_pipe("ontolink_retriever")
+    seen = count_encodings(component)
+    component.space.encoder.uses_context = uses_context
+    list(nlp.pipe(["BF is", "is BF"]))
+    assert [(mention.text, mention.left, mention.right) for mention in seen] == expected
+
+
 def test_several_ontologies_in_one_kb(make_nlp, obo, other_obo):
     nlp = make_nlp(ontology=[obo, other_obo])
     ent = nlp("BF").ents[0]
