@@ -96,16 +96,15 @@ def write_answers(
 
     Without ``overwrite``, an id that a span has already stays; the candidates are stored all the same.
     """
+    items = spans[0].doc.spans[group] if group and spans else None
     for position, (span, answer) in enumerate(zip(spans, answers, strict=True)):
         if answer is None:
             continue
         _store(span, answer, group, component)
         if not overwrite and span.kb_id_ not in ("", NIL):
             continue
-        if group:  # an item of a group is a copy
-            span.doc.spans[group][position] = Span(
-                span.doc, span.start, span.end, label=span.label, kb_id=answer.id, span_id=span.id
-            )
+        if items is not None:  # reading an item makes a copy, so the id must go into a new one
+            items[position] = Span(span.doc, span.start, span.end, label=span.label, kb_id=answer.id, span_id=span.id)
         else:
             for token in span:
                 token.ent_kb_id_ = answer.id
