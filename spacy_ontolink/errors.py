@@ -71,8 +71,14 @@ class Errors:
     OUT_OF_RANGE = "{what} must be between 0 and {last}, but {value} was asked for."
 
     # encoders, indexes
-    BAD_SIZES = "n-gram sizes must be between 2 and 8, not {sizes}."
+    BAD_NGRAMS = (
+        "n-grams need a size from 3 to 8 and beginnings of 1 to 8 letters, not size={size}, beginnings={beginnings}."
+    )
     NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
+
+    # space
+    DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
+    MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
 
     # components
     SETTING = "{setting} = {value!r}: {reason}"

@@ -75,6 +75,7 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     from safetensors.numpy import save_file
 
     save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    path.chmod(path.parent.stat().st_mode & 0o666)  # the library makes files private; a saved pipeline may be shared
 
 
 def open_tensors(path: Path) -> dict[str, np.ndarray]:

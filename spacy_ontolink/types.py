@@ -158,5 +158,3 @@ class Index(Protocol):
 
     def describe(self) -> dict[str, object]:
         """Plain facts for the manifest: kind, parameters and, for approximate search, ``recall`` against exact."""
-
-

@@ -111,7 +111,9 @@ class Vectors:
         """
         arrays = open_tensors(path)
         blocks: list[Block] = []
-        while dense_or_sparse := {name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")}:
+        while dense_or_sparse := {
+            name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")
+        }:
             blocks.append(_block(dense_or_sparse))
         return cls(tuple(blocks))
 

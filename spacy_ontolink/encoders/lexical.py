@@ -1,4 +1,4 @@
-"""The default encoder: TF-IDF over character n-grams inside words. No torch, no training, milliseconds to load."""
+"""The default encoder: TF-IDF over character n-grams of words. No torch, no training, milliseconds to load."""
 
 from __future__ import annotations
 
@@ -25,35 +25,38 @@ _BLOCK = 100_000  # names at a time, so that millions never sit in memory as str
 class LexicalEncoder:
     """Weigh n-grams by ``(1 + log tf) · idf`` and scale to unit length; one row per name.
 
-    ``idf = 1 + ln((1 + names) / (1 + names with the n-gram))``. N-grams that no name of the KB has are left out, so a
-    mention that shares none gets a zero vector.
+    The n-grams are all of ``size`` characters inside a word (padded by a space on either side), and the first letters
+    of each word: one letter ties abbreviations to what they stand for, four act as a stem. N-grams that no name of the
+    KB has are left out, so a mention that shares none gets a zero vector.
+    ``idf = 1 + ln((1 + names) / (1 + names with the n-gram))``.
     """
 
     uses_context = False
 
-    def __init__(self, sizes: Sequence[int] = (2, 3)) -> None:
-        """Take the lengths of the n-grams.
+    def __init__(self, size: int = 3, beginnings: Sequence[int] = (1, 4)) -> None:
+        """Take the length of n-grams and the numbers of first letters.
 
         Raises:
-            ConfigError: A length is below 2 or above 8, or there is none.
+            ConfigError: ``size`` is not within 3 to 8, or a beginning not within 1 to 8.
         """
-        if not sizes or any(not 2 <= size <= 8 for size in sizes):
-            raise ConfigError(Errors.BAD_SIZES.format(sizes=list(sizes)))
-        self.sizes = tuple(sorted(set(sizes)))
+        if not 3 <= size <= 8 or any(not 1 <= letters <= 8 for letters in beginnings):
+            raise ConfigError(Errors.BAD_NGRAMS.format(size=size, beginnings=list(beginnings)))
+        self.size = size
+        self.beginnings = tuple(sorted(set(beginnings)))
         self._vocabulary: Codes = np.empty(0, np.uint64)
         self._idf: Floats1d = np.empty(0, np.float32)
 
     @property
     def id(self) -> str:
-        """``lexical:`` the n-gram lengths and a digest of the vocabulary and its weights."""
+        """``lexical:``, the kind of n-grams, and a digest of the vocabulary and its weights."""
         digest = hashlib.sha256(self._vocabulary.tobytes() + self._idf.tobytes()).hexdigest()[:16]
-        return f"lexical:{'-'.join(map(str, self.sizes))}:{digest}"
+        return f"lexical:{self.size}:{'-'.join(map(str, self.beginnings))}:{digest}"
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Count in how many names each n-gram occurs."""
         vocabulary, counts, total = np.empty(0, np.uint64), np.empty(0, np.int64), 0
         for texts in _blocks(kb, None):
-            codes, owners = ngrams([words(text) for text in texts], self.sizes)
+            codes, owners = self._ngrams(texts)
             order = np.lexsort((owners, codes))
             codes, owners = codes[order], owners[order]
             once = np.ones(len(codes), bool)
@@ -81,7 +84,7 @@ class LexicalEncoder:
     def _encode(self, texts: Sequence[str]) -> Vectors:
         if not len(self._vocabulary):
             raise StateError(Errors.NOT_FITTED)
-        codes, owners = ngrams([words(text) for text in texts], self.sizes)
+        codes, owners = self._ngrams(texts)
         columns = np.searchsorted(self._vocabulary, codes)
         columns[columns == len(self._vocabulary)] = 0
         known = self._vocabulary[columns] == codes
@@ -92,10 +95,17 @@ class LexicalEncoder:
         counts.data = (1 + np.log(counts.data)) * self._idf[counts.indices]
         return Vectors((counts,)).normalised()
 
+    def _ngrams(self, texts: Sequence[str]) -> tuple[Codes, Ints1d]:
+        return ngrams([words(text) for text in texts], self.size, self.beginnings)
+
     def to_disk(self, path: Path) -> None:
         """Write the vocabulary and its weights."""
         path.mkdir(parents=True, exist_ok=True)
-        arrays = {"vocabulary": self._vocabulary, "idf": self._idf, "sizes": np.asarray(self.sizes, np.int64)}
+        arrays = {
+            "vocabulary": self._vocabulary,
+            "idf": self._idf,
+            "ngrams": np.asarray([self.size, *self.beginnings], np.int64),
+        }
         write_tensors(path / "lexical.safetensors", arrays)
 
     def from_disk(self, path: Path) -> LexicalEncoder:
@@ -108,7 +118,8 @@ class LexicalEncoder:
         arrays = open_tensors(file)
         try:
             self._vocabulary, self._idf = arrays["vocabulary"], arrays["idf"]
-            self.sizes = tuple(int(size) for size in arrays["sizes"])
+            self.size, *beginnings = map(int, arrays["ngrams"])
+            self.beginnings = tuple(beginnings)
         except KeyError as error:
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=f"no {error}", rebuild=REBUILD)) from error
         return self
@@ -123,6 +134,6 @@ def _blocks(kb: KnowledgeBase, positions: Ints1d | None) -> Iterator[list[str]]:
             yield kb.texts_of(positions[start : start + _BLOCK])
 
 
-def make_lexical_encoder(sizes: Sequence[int] = (2, 3)) -> LexicalEncoder:
+def make_lexical_encoder(size: int = 3, beginnings: Sequence[int] = (1, 4)) -> LexicalEncoder:
     """Make ``spacy-ontolink.LexicalEncoder.v1``; see ``LexicalEncoder``."""
-    return LexicalEncoder(sizes)
+    return LexicalEncoder(size, beginnings)

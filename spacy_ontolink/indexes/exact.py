@@ -1,8 +1,7 @@
 """Exact search: every row is scored, in blocks; nothing is built and nothing can be missed.
 
 Rows times a narrow dense matrix of queries is the fast order for sparse rows too: each stored weight meets a whole
-batch of queries at once. The best K entities are then found through the maxima of small groups of entities, which
-bound the K-th best score from below, so that only a handful of entities per query is ever sorted.
+batch of queries at once. ``ranking`` then finds the best entities without sorting more than a handful per query.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..types import Bools1d, EntityRows, Floats2d, Hits, Ints1d
+from ..types import Bools1d, EntityRows, Floats2d, Hits, Ints1d, Ints2d
 from ..vectors import Vectors
 from .ranking import best_per_query, no_hits
 
@@ -34,8 +33,7 @@ class _View(NamedTuple):
 class ExactIndex:
     """Compare each query with every row.
 
-    Memory during a search is about ``block_rows · 64 · 4`` bytes. Scores are rounded to 1e-6, which hides the last
-    bits that differ with the size of a batch, so that ties stay ties.
+    Memory during a search is about ``block_rows · 64 · 4`` bytes.
     """
 
     def __init__(self, block_rows: int = _ROWS) -> None:
@@ -51,7 +49,9 @@ class ExactIndex:
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""
         view = self._view(allowed)
-        parts = [self._search(queries.take(slice(at, at + _QUERIES)), k, view) for at in range(0, len(queries), _QUERIES)]
+        parts = [
+            self._search(queries.take(slice(at, at + _QUERIES)), k, view) for at in range(0, len(queries), _QUERIES)
+        ]
         if not parts:
             return no_hits(0, k)
         return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -79,8 +79,7 @@ class ExactIndex:
             stop = _entity_end(view.owner, start + self.block_rows)
             scores = _scores(view.vectors, start, stop, columns)
             hits = best_per_query(scores, view.owner[start:stop], k)
-            rows = hits.rows + start if view.row is None else view.row[hits.rows + start]
-            found.append(Hits(hits.entities, hits.scores, np.where(hits.entities < 0, -1, rows).astype(np.int32)))
+            found.append(hits._replace(rows=_row_numbers(hits.rows, start, view.row)))
             start = stop
         if len(found) == 1:
             return found[0]
@@ -116,7 +115,7 @@ def _scores(vectors: Vectors, start: int, stop: int, columns: list[np.ndarray]) 
         total = product if total is None else np.add(total, product, out=total)
     if total is None:
         return np.zeros((stop - start, 0), np.float32)
-    return np.round(total, 6, out=total)
+    return total
 
 
 def _entity_end(owner: Ints1d, stop: int) -> int:
@@ -124,6 +123,12 @@ def _entity_end(owner: Ints1d, stop: int) -> int:
     if stop >= len(owner):
         return len(owner)
     return int(np.searchsorted(owner, owner[stop - 1], side="right"))
+
+
+def _row_numbers(rows: Ints2d, start: int, row: Ints1d | None) -> Ints2d:
+    """Turn positions in a block into row numbers of the index; padding stays -1."""
+    numbers = rows + start if row is None else row[rows + start]
+    return np.where(rows < 0, -1, numbers).astype(np.int32)
 
 
 def _merge(found: list[Hits], k: int) -> Hits:

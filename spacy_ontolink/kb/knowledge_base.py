@@ -15,7 +15,7 @@ from ..types import Bools1d, Entity, Ints1d
 from . import filters, hierarchy, storage
 from .columns import FORMAT, TABLES, Csr, Table, content_hash
 from .entity import read_entity
-from .hashing import equal_range, hash_texts
+from .hashing import hash_texts
 from .ids import IdTable
 from .statistics import statistics
 
@@ -166,11 +166,27 @@ class KnowledgeBase:
 
         Those whose primary name it is come first, then by entity number.
         """
-        wanted = normalise(text)
-        start, stop = equal_range(self._lookup_hash, hash_texts([wanted])[0])
-        positions = self._lookup_position[start:stop]
-        same = [normalise(found) == wanted for found in self.texts_of(positions)]
-        return np.asarray(self.name_owner[positions[np.array(same, np.bool_)]])
+        return np.asarray(self.name_owner[self.exact_names([text])[1]])
+
+    def exact_names(self, texts: Sequence[str]) -> tuple[Ints1d, Ints1d]:
+        """Find the names equal to texts after ``normalise()``.
+
+        Returns:
+            The number of the text and the position of the name, for each match; per text, primary names come first.
+        """
+        wanted = [normalise(text) for text in texts]
+        hashes = hash_texts(wanted)
+        starts = np.searchsorted(self._lookup_hash, hashes)
+        counts = np.searchsorted(self._lookup_hash, hashes, side="right") - starts
+        query = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
+        position = self._lookup_position[
+            np.arange(len(query)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        ]
+        same = [
+            normalise(found) == wanted[number] for number, found in zip(query, self.texts_of(position), strict=True)
+        ]
+        keep = np.array(same, np.bool_)
+        return query[keep], position[keep]
 
     # Hierarchy
 
