@@ -27,7 +27,7 @@ from .spans import MAX_TOKENS, copy_mentions, read_spans, register_extensions, w
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
-    from ..space import EntitySpace
+    from ..space import EntitySpace, Pooling
 
 logger = logging.getLogger(__name__)
 
@@ -169,7 +169,7 @@ class OntologyRetriever(Pipe):
         from ..space import EntitySpace
 
         def load(source: Path) -> None:
-            self._adopt(EntitySpace.from_disk(source, *self._fresh_parts()))
+            self._adopt(EntitySpace.from_disk(source, *self._fresh_parts(), self._pooling()))
 
         from_disk(path, {"space": load}, exclude)
         return self
@@ -190,7 +190,7 @@ class OntologyRetriever(Pipe):
     def _load_bytes(self, data: bytes) -> None:
         from ..space import EntitySpace
 
-        self._adopt(EntitySpace.from_bytes(data, *self._fresh_parts()))
+        self._adopt(EntitySpace.from_bytes(data, *self._fresh_parts(), self._pooling()))
 
     def _fresh_parts(self) -> tuple[Encoder, Index]:
         return copy.deepcopy(self._parts)
@@ -198,7 +198,12 @@ class OntologyRetriever(Pipe):
     def _build(self, reader: Reader, cache: Path | None) -> None:
         from ..space import open_or_build
 
-        self._adopt(open_or_build(reader, *self._fresh_parts(), self.settings.pooling, cache))
+        self._adopt(open_or_build(reader, *self._fresh_parts(), self._pooling(), cache))
+
+    def _pooling(self) -> "Pooling":
+        from ..space import Pooling
+
+        return Pooling(names=self.settings.name_pooling, hierarchy=self.settings.pooling)
 
     def _adopt(self, space: "EntitySpace") -> None:
         self._masks = make_masks(space.kb, self.settings.filters, self.settings.label_filters)

@@ -20,6 +20,7 @@ DEFAULT_CONFIG = {
     "k": 64,
     "weights": [1.0, 0.0, 0.0],
     "pooling": 0.0,
+    "name_pooling": 0.0,
     "spans_key": None,
     "labels": None,
     "labels_discard": [],
@@ -59,6 +60,7 @@ def make_retriever(
     k: int,
     weights: list[float],
     pooling: float,
+    name_pooling: float,
     spans_key: str | None,
     labels: list[str] | None,
     labels_discard: list[str],
@@ -86,6 +88,7 @@ def make_retriever(
         weights: Of the mention, its standard name and its hypernym in the query (section 3.1 of PILOT); the latter two
             count only where another component supplies them.
         pooling: Weight of the neighbours in the hierarchy in an entity's vectors (lambda, section 3.1 of PILOT).
+        name_pooling: Weight of the entity's other names in the vector of each of its names.
         spans_key: Key of the span group to link; null for ``doc.ents``.
         labels: Link only mentions of these labels and leave the rest alone; null for all.
         labels_discard: Labels whose mentions get "NIL" without being looked up.
@@ -103,6 +106,7 @@ def make_retriever(
         k=k,
         weights=weights,
         pooling=pooling,
+        name_pooling=name_pooling,
         spans_key=spans_key,
         labels=labels,
         labels_discard=labels_discard,

@@ -25,6 +25,7 @@ class RetrieverSettings:
     k: int = 64
     weights: Sequence[float] = (1.0, 0.0, 0.0)
     pooling: float = 0.0
+    name_pooling: float = 0.0
     spans_key: str | None = None
     labels: Sequence[str] | None = None
     labels_discard: Sequence[str] = ()
@@ -52,6 +53,7 @@ class RetrieverSettings:
             (self.n_context < 0, "n_context", self.n_context, "a number of tokens, 0 or more"),
             (self.n_sents is not None and self.n_sents < 0, "n_sents", self.n_sents, "null, 0 or more"),
             (not 0 <= self.pooling < math.inf, "pooling", self.pooling, "0 (off) or a positive weight"),
+            (not 0 <= self.name_pooling < math.inf, "name_pooling", self.name_pooling, "0 (off) or a positive weight"),
             (
                 self.threshold is not None and not -1 <= self.threshold <= 1,
                 "threshold",

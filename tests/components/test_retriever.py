@@ -255,6 +255,7 @@ def test_k_bounds_the_candidates(make_nlp):
         ({"weights": [1.0, -1.0, 0.0]}, "three weights"),
         ({"threshold": 2.0}, "threshold = 2.0"),
         ({"pooling": -0.1}, "pooling"),
+        ({"name_pooling": -0.1}, "name_pooling"),
         ({"spans_key": ""}, "spans_key"),
         ({"batch_size": 0}, "batch_size"),
         ({"n_context": -1}, "n_context"),

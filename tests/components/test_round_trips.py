@@ -60,6 +60,14 @@ def test_loading_again_and_saving_again(make_nlp, tmp_path, results):
     assert results(spacy.load(tmp_path / "second")(TEXT)) == expected
 
 
+def test_other_settings_than_it_was_built_with_are_refused(make_nlp, tmp_path):
+    make_nlp(pooling=0.25, name_pooling=0.5).to_disk(tmp_path / "out")
+    space = spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").space
+    assert (space.pooling.hierarchy, space.pooling.names) == (0.25, 0.5)
+    with pytest.raises(StateError, match="pooling"):
+        spacy.load(tmp_path / "out", config={"components": {"ontolink_retriever": {"pooling": 0.0}}})
+
+
 def test_bytes(make_nlp, results):
     nlp = make_nlp(spans_key="sc")  # entity_ruler itself loses its patterns in from_bytes
     expected = results(nlp(TEXT), "sc")
