@@ -84,4 +84,5 @@ def _thresholds(scores: Floats2d, owner: Ints1d, k: int) -> Floats1d:
         return np.full(scores.shape[1], _LEAST)
     groups = np.nan_to_num(groups, nan=-np.inf, neginf=-np.inf)
     kth = np.partition(groups, len(groups) - needed, axis=0)[len(groups) - needed]
-    return np.maximum(kth - _LEAST, _LEAST)
+    bounds: Floats1d = np.maximum(kth - _LEAST, _LEAST)
+    return bounds

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Errors, UnknownIdError
-from ..text import normalise
 from ..types import Bools1d, Entity, Ints1d
 from . import filters, hierarchy, storage
-from .columns import FORMAT, TABLES, Csr, Table, content_hash
+from .columns import FORMAT, Csr, Table, content_hash
 from .entity import read_entity
-from .hashing import hash_texts
 from .ids import IdTable
+from .lookup import find_names
 from .statistics import statistics
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ class KnowledgeBase:
         self._parents: Csr = tables["hierarchy"].csr("parents")
         self._children: Csr = tables["hierarchy"].csr("children")
         self._ids = IdTable(tables["ids"], self._size)
-        self._lookup_hash, self._lookup_position = (tables["lookup"].values(column) for column in TABLES["lookup"])
 
     @classmethod
     def from_entities(
@@ -174,19 +172,7 @@ class KnowledgeBase:
         Returns:
             The number of the text and the position of the name, for each match; per text, primary names come first.
         """
-        wanted = [normalise(text) for text in texts]
-        hashes = hash_texts(wanted)
-        starts = np.searchsorted(self._lookup_hash, hashes)
-        counts = np.searchsorted(self._lookup_hash, hashes, side="right") - starts
-        query = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
-        position = self._lookup_position[
-            np.arange(len(query)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-        ]
-        same = [
-            normalise(found) == wanted[number] for number, found in zip(query, self.texts_of(position), strict=True)
-        ]
-        keep = np.array(same, np.bool_)
-        return query[keep], position[keep]
+        return find_names(self.tables, texts)
 
     # Hierarchy
 

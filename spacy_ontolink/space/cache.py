@@ -1,4 +1,4 @@
-"""Built spaces kept on disk under a hash of all they were made from, so that the second use of an ontology is instant."""
+"""Built spaces kept on disk under a hash of what they were made from: the second use of an ontology is instant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def open_or_build(reader: Reader, encoder: Encoder, index: Index, pooling: Pooli
 
     Args:
         reader: Reads the ontology.
-        encoder, index: Unloaded parts.
+        encoder: An unloaded encoder.
+        index: An unloaded index.
         pooling: Weights of pooling.
         cache: Folder of kept spaces; None keeps nothing.
     """

@@ -7,9 +7,6 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from ..errors import Errors, StateError
 from ..files import open_tensors, replacing, write_tensors
 from ..kb import KnowledgeBase
@@ -51,13 +48,11 @@ class EntitySpace:
         """
         encoder.fit(kb)
         rows = encoder.encode_entities(kb)
-        plain = Vectors(tuple(b if sp.issparse(b) else b.astype(np.float16) for b in rows.vectors.blocks))
-        pooled = pool(rows._replace(vectors=plain), kb, pooling)
-        rows = rows._replace(
-            vectors=Vectors(tuple(b if sp.issparse(b) else b.astype(np.float16) for b in pooled.blocks))
-        )
+        plain = rows.vectors.half()
+        pooled = pool(rows._replace(vectors=plain), kb, pooling).half() if any(pooling) else plain
+        rows = rows._replace(vectors=pooled)
         index.build(rows, len(kb))
-        return cls(kb, encoder, rows, plain if any(pooling) else rows.vectors, index, pooling)
+        return cls(kb, encoder, rows, plain, index, pooling)
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the ``k`` nearest entities of each query; see ``types.Index``.
@@ -98,7 +93,8 @@ class EntitySpace:
 
         Args:
             path: The folder.
-            encoder, index: Made from the config, not loaded yet; they take over the saved state.
+            encoder: Made from the config, not loaded yet; it takes over the saved state.
+            index: The same.
             pooling: What the config asks for; None takes what was saved.
 
         Raises:

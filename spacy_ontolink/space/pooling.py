@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..types import EntityRows
-from ..vectors import Vectors, add
+from ..vectors import Block, Vectors, add
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -38,8 +38,6 @@ def pool(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> Vectors:
         kb: Their KB; without a hierarchy that part is the identity.
         pooling: The weights.
     """
-    if not any(pooling):
-        return rows.vectors
     surroundings = rows.vectors.transform(_surroundings(rows, kb, pooling))
     pooled = add([rows.vectors, surroundings.take(rows.owner)], [1.0, 1.0]).normalised()
     return Vectors(tuple(_without_faint(block) for block in pooled.blocks)).normalised()
@@ -64,7 +62,7 @@ def _mean(matrix: sp.csr_matrix) -> sp.csr_matrix:
     return sp.diags(np.divide(1, counts, out=np.zeros(len(counts), np.float32), where=counts > 0)) @ matrix
 
 
-def _without_faint(block: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+def _without_faint(block: Block) -> Block:
     if sp.issparse(block):
         block.data[np.abs(block.data) < _FAINT] = 0
         block.eliminate_zeros()
