@@ -6,8 +6,9 @@ import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import PlainSerializer
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from ..space import EntitySpace, Pooling
 
 logger = logging.getLogger(__name__)
+
+# spaCy hands on what pydantic dumps of the arguments of ``initialize``, which of a dataclass would be a dict.
+AsItIs = Annotated[Any, PlainSerializer(lambda value: value)]
 
 
 class OntologyRetriever(Pipe):
@@ -123,7 +127,7 @@ class OntologyRetriever(Pipe):
                 yield from docs
 
     def initialize(
-        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None, kb_loader: Any = None
+        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None, kb_loader: AsItIs = None
     ) -> None:
         """Build from ``kb_loader``, a registered reader; without one, from the setting ``ontology`` if there is any.
 

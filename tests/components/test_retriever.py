@@ -1,14 +1,18 @@
 import logging
 import unicodedata
+from dataclasses import dataclass
 
 import pytest
 import spacy
+from spacy.schemas import validate_init_settings
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_ontolink.components.retriever import OntologyRetriever
 from spacy_ontolink.components.settings import RetrieverSettings
 from spacy_ontolink.errors import ConfigError
+from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.types import Entity
 
 TEXT = "The milk yield and body fat percentage of BF cows with beta-carotene level , zzzqqq ."
 
@@ -308,6 +312,23 @@ def test_initialize_takes_the_kb_from_a_reader(make_nlp, obo):
     assert nlp.get_pipe("ontolink_retriever").kb["T:1"].name == "body fat percentage"
     assert "toy.obo" in nlp.config.to_str()
     assert obo not in nlp.config.to_str()
+
+
+@dataclass(frozen=True)
+class DataclassReader:
+    name: str
+
+    def __call__(self):
+        return KnowledgeBase.from_entities([Entity("Z:1", "BF")], name=self.name)
+
+
+def test_initialize_gets_readers_as_they_are(make_nlp):
+    nlp = make_nlp(ruler=False, ontology=None)
+    component = nlp.get_pipe("ontolink_retriever")
+    settings = validate_init_settings(component.initialize, {"kb_loader": DataclassReader("z")})
+    component.initialize(lambda: [], nlp=nlp, **settings)
+    assert component.kb.name == "z"
+    assert link_text(nlp, "BF").kb_id_ == "Z:1"
 
 
 def test_initialize_refuses_what_is_no_reader(make_nlp):
