@@ -42,6 +42,12 @@ class Warnings:
     STOP_SYNONYMS = "{name}: {total} stop synonym(s) dropped: {examples}"
     NO_REPLACEMENT = "{name}: obsolete entities without a live replacement: {total}; their ids and names lead nowhere"
     UNKNOWN_FILTER = "No entity of this knowledge base has the {kind} '{value}'; known ones: {known}"
+    EXTENSION_TAKEN = (
+        "span._.{name} belongs to another package and is left to it; the candidates are in span._.ontolink, "
+        "or in the getters of spacy_ontolink.components.spans"
+    )
+    MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
 class Errors:
@@ -98,6 +104,13 @@ class Errors:
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
     OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
+
+    # components
+    SETTING = "{setting} = {value!r}: {reason}"
+    NO_ONTOLOGY = (
+        "'{name}' has no ontology{built_from}. Give it one in the setting 'ontology', or as 'kb_loader' in "
+        "[initialize.components.{name}], or load a pipeline made with: ontolink build ONTOLOGY OUT"
+    )
 
 
 def require(package: str, extra: str, what: str) -> None:
