@@ -53,6 +53,29 @@ class Errors:
     COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
 
+    # encoders
+    MODEL_MISSING = "No model folder at {path}: give an existing folder, or the name of a model on the Hugging Face hub."
+    MODEL_NOT_FETCHED = "Cannot fetch the model '{model}' ({reason}). Give a folder with it, or go online once to fill the cache."
+    MODEL_PICKLED = "{path} holds no safetensors weights{found}; pickled weights are refused. Save the model with safe_serialization=True."
+    MODEL_UNLOADABLE = "The model in {path} cannot be loaded: {reason}"
+    MODEL_SETTING = "{path} was saved with {setting} = {saved}, but the config says {given}; use {saved} or build again."
+    MODEL_TOO_SHORT = "max_length = {given} is more than the {own} tokens that the model in {path} can read; give {own} or less."
+    SETTING_VALUE = "{setting} = {given!r} makes no sense; give {wanted}."
+    DEVICE_ABSENT = "device = '{device}' cannot be used here: {reason}. Set device = \"auto\" or \"cpu\"{fix}."
+    ROWS_UNALIGNED = (
+        "The parts of a hybrid encoder must give the same rows, but {first} gives {n_first} and {second} gives "
+        "{n_second}; the first difference is at row {row}."
+    )
+
+    # indexes
+    NO_DENSE_BLOCK = (
+        "A faiss index needs dense rows, but the rows are sparse only (dimensions {dims}). Use the exact index, "
+        "or a sentence or hybrid encoder."
+    )
+    QUERY_DIMENSIONS = "The queries have dimensions {queries}, but the indexed rows have {rows}; one encoder must make both."
+    INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
+    INDEX_NOT_BUILT = "This index holds no rows yet: build it, or open one with from_disk."
+
 
 def require(package: str, extra: str, what: str) -> None:
     """Check that an optional package is importable, without importing it.
