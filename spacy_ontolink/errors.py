@@ -25,6 +25,12 @@ class StateError(OntolinkError, ValueError):
     """A saved KB, space or pipeline that is damaged, incomplete, or made by another encoder."""
 
 
+class UnknownIdError(OntolinkError, KeyError):
+    """An id that a knowledge base does not hold."""
+
+    __str__ = Exception.__str__  # KeyError would show the message in quotes
+
+
 class MissingExtraError(OntolinkError, ImportError):
     """An optional dependency that is not installed."""
 
@@ -33,6 +39,9 @@ class Warnings:
     """Warnings are logged once per cause, with counts."""
 
     SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
+    STOP_SYNONYMS = "{name}: {total} stop synonym(s) dropped: {examples}"
+    NO_REPLACEMENT = "{name}: obsolete entities without a live replacement: {total}; their ids and names lead nowhere"
+    UNKNOWN_FILTER = "No entity of this knowledge base has the {kind} '{value}'; known ones: {known}"
 
 
 class Errors:
@@ -52,6 +61,12 @@ class Errors:
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
     COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
+    UNKNOWN_BRANCH = "No branch '{branch}' in this knowledge base ({name}). Its roots are: {roots}"
+    OUT_OF_RANGE = "{what} must be between 0 and {last}, but {value} was asked for."
+
+    # encoders, indexes
+    BAD_NGRAMS = "n-grams need a size from 3 to 8 and beginnings of 1 to 8 letters, not size={size}, beginnings={beginnings}."
+    NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
 
     # encoders
     MODEL_MISSING = "No model folder at {path}: give an existing folder, or the name of a model on the Hugging Face hub."

@@ -1,0 +1,135 @@
+"""The default encoder: TF-IDF over character n-grams of words. No torch, no training, milliseconds to load."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ConfigError, Errors, StateError
+from ..files import REBUILD, open_tensors, write_tensors
+from ..types import EntityRows, Floats1d, Ints1d, Mention
+from ..vectors import Vectors, stack
+from .ngrams import Codes, ngrams, words
+
+if TYPE_CHECKING:
+    from ..kb import KnowledgeBase
+
+_BLOCK = 100_000  # names at a time, so that millions never sit in memory as strings
+
+
+class LexicalEncoder:
+    """Weigh n-grams by ``(1 + log tf) · idf`` and scale to unit length; one row per name.
+
+    The n-grams are all of ``size`` characters inside a word (padded by a space on either side), and the first letters
+    of each word: one letter ties abbreviations to what they stand for, four act as a stem. N-grams that no name of the
+    KB has are left out, so a mention that shares none gets a zero vector.
+    ``idf = 1 + ln((1 + names) / (1 + names with the n-gram))``.
+    """
+
+    uses_context = False
+
+    def __init__(self, size: int = 3, beginnings: Sequence[int] = (1, 4)) -> None:
+        """Take the length of n-grams and the numbers of first letters.
+
+        Raises:
+            ConfigError: ``size`` is not within 3 to 8, or a beginning not within 1 to 8.
+        """
+        if not 3 <= size <= 8 or any(not 1 <= letters <= 8 for letters in beginnings):
+            raise ConfigError(Errors.BAD_NGRAMS.format(size=size, beginnings=list(beginnings)))
+        self.size = size
+        self.beginnings = tuple(sorted(set(beginnings)))
+        self._vocabulary: Codes = np.empty(0, np.uint64)
+        self._idf: Floats1d = np.empty(0, np.float32)
+
+    @property
+    def id(self) -> str:
+        """``lexical:``, the kind of n-grams, and a digest of the vocabulary and its weights."""
+        digest = hashlib.sha256(self._vocabulary.tobytes() + self._idf.tobytes()).hexdigest()[:16]
+        return f"lexical:{self.size}:{'-'.join(map(str, self.beginnings))}:{digest}"
+
+    def fit(self, kb: KnowledgeBase) -> None:
+        """Count in how many names each n-gram occurs."""
+        vocabulary, counts, total = np.empty(0, np.uint64), np.empty(0, np.int64), 0
+        for texts in _blocks(kb, None):
+            codes, owners = self._ngrams(texts)
+            order = np.lexsort((owners, codes))
+            codes, owners = codes[order], owners[order]
+            once = np.ones(len(codes), bool)
+            once[1:] = (codes[1:] != codes[:-1]) | (owners[1:] != owners[:-1])
+            found, found_counts = np.unique(codes[once], return_counts=True)
+            merged, inverse = np.unique(np.concatenate([vocabulary, found]), return_inverse=True)
+            summed = np.zeros(len(merged), np.int64)
+            np.add.at(summed, inverse, np.concatenate([counts, found_counts]))
+            vocabulary, counts, total = merged, summed, total + len(texts)
+        self._vocabulary = vocabulary
+        self._idf = (1 + np.log((1 + total) / (1 + counts))).astype(np.float32)
+
+    def encode_mentions(self, mentions: Sequence[Mention]) -> Vectors:
+        """Encode mentions, (B, n-grams); text around them is not used."""
+        return self._encode([mention.text for mention in mentions])
+
+    def encode_entities(self, kb: KnowledgeBase, entities: Ints1d | None = None) -> EntityRows:
+        """Encode every name of all entities, or of those given."""
+        positions = np.arange(kb.n_names, dtype=np.int32)
+        if entities is not None:
+            positions = positions[np.isin(kb.name_owner, entities)]
+        blocks = [self._encode(texts) for texts in _blocks(kb, None if entities is None else positions)]
+        return EntityRows(stack(blocks or [self._encode([])]), np.asarray(kb.name_owner)[positions], positions)
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        if not len(self._vocabulary):
+            raise StateError(Errors.NOT_FITTED)
+        codes, owners = self._ngrams(texts)
+        columns = np.searchsorted(self._vocabulary, codes)
+        columns[columns == len(self._vocabulary)] = 0
+        known = self._vocabulary[columns] == codes
+        shape = (len(texts), len(self._vocabulary))
+        ones = np.ones(int(known.sum()), np.float32)
+        counts = sp.csr_matrix((ones, (owners[known], columns[known].astype(np.int32))), shape=shape)
+        counts.sum_duplicates()
+        counts.data = (1 + np.log(counts.data)) * self._idf[counts.indices]
+        return Vectors((counts,)).normalised()
+
+    def _ngrams(self, texts: Sequence[str]) -> tuple[Codes, Ints1d]:
+        return ngrams([words(text) for text in texts], self.size, self.beginnings)
+
+    def to_disk(self, path: Path) -> None:
+        """Write the vocabulary and its weights."""
+        path.mkdir(parents=True, exist_ok=True)
+        arrays = {"vocabulary": self._vocabulary, "idf": self._idf, "ngrams": np.asarray([self.size, *self.beginnings], np.int64)}
+        write_tensors(path / "lexical.safetensors", arrays)
+
+    def from_disk(self, path: Path) -> LexicalEncoder:
+        """Open them again.
+
+        Raises:
+            StateError: The file is missing, damaged or incomplete.
+        """
+        file = path / "lexical.safetensors"
+        arrays = open_tensors(file)
+        try:
+            self._vocabulary, self._idf = arrays["vocabulary"], arrays["idf"]
+            self.size, *beginnings = map(int, arrays["ngrams"])
+            self.beginnings = tuple(beginnings)
+        except KeyError as error:
+            raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=f"no {error}", rebuild=REBUILD)) from error
+        return self
+
+
+def _blocks(kb: KnowledgeBase, positions: Ints1d | None) -> Iterator[list[str]]:
+    count = kb.n_names if positions is None else len(positions)
+    for start in range(0, count, _BLOCK):
+        if positions is None:
+            yield kb.name_texts(start, min(start + _BLOCK, count))
+        else:
+            yield kb.texts_of(positions[start : start + _BLOCK])
+
+
+def make_lexical_encoder(size: int = 3, beginnings: Sequence[int] = (1, 4)) -> LexicalEncoder:
+    """Make ``spacy-ontolink.LexicalEncoder.v1``; see ``LexicalEncoder``."""
+    return LexicalEncoder(size, beginnings)

@@ -1,0 +1,56 @@
+"""What a reader passed over: counted by kind, the first few kept with their line, or raised at once when strict."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from pathlib import Path
+
+from ...errors import Errors, OntologyError, Warnings
+
+logger = logging.getLogger(__name__)
+
+_KEPT = 5
+
+
+class ReadReport:
+    """Collects the problems of one file.
+
+    Attributes:
+        path: The file.
+        strict: Whether the first problem raises.
+        counts: Number of problems by kind.
+        first: The first few as (line or None, kind, detail).
+    """
+
+    def __init__(self, path: str | Path, strict: bool = False) -> None:
+        self.path = Path(path)
+        self.strict = strict
+        self.counts: Counter[str] = Counter()
+        self.first: list[tuple[int | None, str, str]] = []
+
+    def problem(self, kind: str, detail: str, line: int | None = None) -> None:
+        """Count a problem.
+
+        Raises:
+            OntologyError: In strict mode, with file, line and reason.
+        """
+        if self.strict:
+            place = "?" if line is None else line
+            raise OntologyError(Errors.STRICT_CLAUSE.format(path=self.path, line=place, reason=f"{kind}: {detail}"))
+        self.counts[kind] += 1
+        if len(self.first) < _KEPT:
+            self.first.append((line, kind, detail[:200]))
+
+    def summary(self) -> str:
+        """Return the counts by kind and the first few problems in one sentence; "" if there were none."""
+        if not self.counts:
+            return ""
+        counts = ", ".join(f"{kind}: {count}" for kind, count in self.counts.most_common())
+        first = "; ".join(f"line {line}: {kind}: {detail}" if line else f"{kind}: {detail}" for line, kind, detail in self.first)
+        return Warnings.SKIPPED_CLAUSES.format(path=self.path, total=self.counts.total(), counts=counts, first=first)
+
+    def log(self) -> None:
+        """Log the summary as one warning, if there is anything to say."""
+        if summary := self.summary():
+            logger.warning(summary)
