@@ -32,9 +32,7 @@ def check_part(part: Any, protocol: type[Part], setting: str) -> Part:
         ConfigError: It does not.
     """
     if not isinstance(part, protocol):
-        raise ConfigError(
-            Errors.NOT_A_PART.format(setting=setting, wanted=protocol.__name__, got=type(part).__name__)
-        )
+        raise ConfigError(Errors.NOT_A_PART.format(setting=setting, wanted=protocol.__name__, got=type(part).__name__))
     return part
 
 

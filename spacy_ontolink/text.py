@@ -10,10 +10,14 @@ _GREEK_NAMES = (
     "chi psi omega"
 ).split()
 _GREEK_LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
-_TABLE: dict[int, str | None] = {ord(letter): f" {name} " for letter, name in zip(_GREEK_LETTERS, _GREEK_NAMES, strict=True)}
+_TABLE: dict[int, str | None] = {
+    ord(letter): f" {name} " for letter, name in zip(_GREEK_LETTERS, _GREEK_NAMES, strict=True)
+}
 _TABLE[ord("ς")] = " sigma "
 # Soft hyphen, zero-width space/joiners, word joiner, BOM and direction marks carry no meaning of their own.
-_TABLE.update(dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, *range(0x200E, 0x2010), *range(0x202A, 0x202F)]))
+_TABLE.update(
+    dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, *range(0x200E, 0x2010), *range(0x202A, 0x202F)])
+)
 # Every dash, hyphen and minus joins words; so does a space.
 _TABLE.update(dict.fromkeys([0x2D, *range(0x2010, 0x2016), 0x2043, 0x2212, 0xFE58, 0xFE63, 0xFF0D], " "))
 # Typographic quotes and primes to their ASCII form.
@@ -43,4 +47,3 @@ def normalise(text: str) -> str:
         text = _SURROGATE.sub("\ufffd", text)
         text = unicodedata.normalize("NFKC", text)
     return " ".join(unicodedata.normalize("NFKC", text.casefold()).translate(_TABLE).split())
-

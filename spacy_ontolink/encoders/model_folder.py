@@ -53,7 +53,8 @@ class ModelFolder:
     @property
     def modules(self) -> list[dict[str, Any]]:
         """The modules of a sentence-transformers folder; none for a plain Hugging Face one."""
-        return _read(self.path / "modules.json", [])
+        modules: list[dict[str, Any]] = _read(self.path / "modules.json", [])
+        return modules
 
     @property
     def transformer(self) -> Path:

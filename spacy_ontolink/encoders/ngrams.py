@@ -53,7 +53,9 @@ def ngrams(texts: Sequence[str], size: int, beginnings: Sequence[int]) -> tuple[
     space = characters == _SPACE
     starts = [_starts(space, size, len(text_of))]
     starts += [_starts(space, 1 + letters, len(text_of), beginning=True) for letters in beginnings]
-    codes = [_pack(characters, at, width) for at, width in zip(starts, (size, *(1 + n for n in beginnings)), strict=True)]
+    codes = [
+        _pack(characters, at, width) for at, width in zip(starts, (size, *(1 + n for n in beginnings)), strict=True)
+    ]
     return np.concatenate(codes), text_of[np.concatenate(starts)]
 
 

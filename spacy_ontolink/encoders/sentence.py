@@ -197,9 +197,9 @@ def make_sentence_encoder(
 
 def _encode(model: Any, texts: list[str], batch_size: int) -> Floats2d:
     vectors = model.encode(texts, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True)
-    vectors = np.asarray(vectors, np.float32)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    vectors = np.array(vectors, np.float32)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return vectors
 
 
 def _blocks(kb: KnowledgeBase, names: Ints1d | None) -> Iterator[list[str]]:

@@ -95,7 +95,8 @@ def _torch() -> ModuleType:
     if hasattr(os, "register_at_fork"):
         # A child that inherits the parent's thread pool waits for threads that it does not have.
         os.register_at_fork(after_in_child=_calm_child)
-    return torch
+    module: ModuleType = torch
+    return module
 
 
 def _calm_child() -> None:

@@ -49,7 +49,9 @@ class ExactIndex:
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""
         view = self._view(allowed)
-        parts = [self._search(queries.take(slice(at, at + _QUERIES)), k, view) for at in range(0, len(queries), _QUERIES)]
+        parts = [
+            self._search(queries.take(slice(at, at + _QUERIES)), k, view) for at in range(0, len(queries), _QUERIES)
+        ]
         if not parts:
             return no_hits(0, k)
         return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

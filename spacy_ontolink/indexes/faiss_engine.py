@@ -119,14 +119,16 @@ def train_engine(dense: np.ndarray, plan: Plan) -> Engine:
     """
     faiss = load_faiss()
     n_rows, dimension = dense.shape
-    centroids = 256 if plan.quantiser == "pq" else 4
     index = faiss.index_factory(dimension, _recipe(plan, n_rows, dimension), faiss.METRIC_INNER_PRODUCT)
     if plan.kind == "hnsw":
         index.hnsw.efConstruction = plan.ef_construction
     if hasattr(index, "cp"):
         index.cp.seed = plan.seed
+    quantiser = getattr(faiss.downcast_index(index.storage) if plan.kind == "hnsw" else index, "pq", None)
+    if quantiser is not None:
+        quantiser.cp.seed = plan.seed
     if not index.is_trained:
-        size = min(n_rows, max(_MOST_PER_CENTROID * max(plan.lists(n_rows), centroids), 1 << 14))
+        size = min(n_rows, max(_MOST_PER_CENTROID * plan.lists(n_rows), _PER_CENTROID * 256))
         sample = np.sort(np.random.default_rng(plan.seed).choice(n_rows, size, replace=False))
         index.train(_float32(dense[sample]))
     for start in range(0, n_rows, _ADDED):
@@ -156,7 +158,8 @@ def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
 def _recipe(plan: Plan, n_rows: int, dimension: int) -> str:
     """What to tell faiss's index factory."""
     bits = int(min(8, np.log2(max(2, n_rows / _PER_CENTROID))))
-    code = {"none": "Flat", "sq8": "SQ8", "pq": f"PQ{plan.parts(dimension)}x{bits}"}[plan.quantiser]
+    # "np": no polysemous training, which takes minutes and serves a search that is not used here.
+    code = {"none": "Flat", "sq8": "SQ8", "pq": f"PQ{plan.parts(dimension)}x{bits}np"}[plan.quantiser]
     if plan.kind == "hnsw":  # faiss builds its graph over pq codes by Euclidean distance, the same for unit vectors
         return f"HNSW{plan.links},{code}"
     if (
@@ -177,4 +180,5 @@ def load_faiss() -> ModuleType:
 
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: faiss.omp_set_num_threads(1))
-    return faiss  # type: ignore[no-any-return]
+    module: ModuleType = faiss
+    return module

@@ -8,7 +8,7 @@ from ..types import Floats1d, Hits, Ints1d, Ints2d
 from ..vectors import Vectors
 from .ranking import no_hits
 
-_ROWS = 1 << 15  # (query, row) pairs scored at a time
+_ROWS = 1 << 11  # (query, row) pairs scored at a time: few enough for the processor's cache
 
 
 class EntityScorer:
