@@ -100,6 +100,10 @@ class Errors:
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     INDEX_NOT_BUILT = "This index holds no rows yet: build it, or open one with from_disk."
 
+    # space
+    DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
+    MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
+
 
 def require(package: str, extra: str, what: str) -> None:
     """Check that an optional package is importable, without importing it.

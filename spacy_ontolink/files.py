@@ -18,8 +18,8 @@ import numpy as np
 from .errors import Errors, StateError
 
 REBUILD = "ontolink build ONTOLOGY OUT"
-_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I8": "|i1", "U8": "|u1", "BOOL": "|b1", "I16": "<i2", "U16": "<u2",
-           "I32": "<i4", "U32": "<u4", "I64": "<i8", "U64": "<u8"}  # fmt: skip
+_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1", "I8": "|i1", "I16": "<i2", "I32": "<i4",
+           "I64": "<i8", "U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}  # fmt: skip
 _MAX_HEADER = 100_000_000
 
 
@@ -75,6 +75,7 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     from safetensors.numpy import save_file
 
     save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    path.chmod(path.parent.stat().st_mode & 0o666)  # the library makes files private; a saved pipeline may be shared
 
 
 def open_tensors(path: Path) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ Entities are counted in *entity numbers*, ``0 … E-1`` in KB order; ``-1`` mean
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
@@ -158,5 +158,3 @@ class Index(Protocol):
 
     def describe(self) -> dict[str, object]:
         """Plain facts for the manifest: kind, parameters and, for approximate search, ``recall`` against exact."""
-
-

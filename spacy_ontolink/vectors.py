@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,8 @@ import scipy.sparse as sp
 from .files import open_tensors, write_tensors
 from .types import Floats1d, Floats2d
 
-Block = np.ndarray | sp.csr_matrix
+Block: TypeAlias = Any
+"""A dense array or a scipy CSR matrix, (N, D); scipy has no types to tell them apart by."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +37,10 @@ class Vectors:
 
     def _map(self, function: Callable[[Block], Block]) -> Vectors:
         return Vectors(tuple(function(block) for block in self.blocks))
+
+    def half(self) -> Vectors:
+        """Keep dense blocks in half precision; sparse ones stay as they are."""
+        return self._map(lambda block: block if sp.issparse(block) else block.astype(np.float16))
 
     def take(self, rows: np.ndarray | slice) -> Vectors:
         """Select rows, by position, slice or mask."""
@@ -96,8 +102,10 @@ class Vectors:
         arrays: dict[str, np.ndarray] = {}
         for number, block in enumerate(self.blocks):
             if sp.issparse(block):
-                arrays |= {f"{number}.data": block.data.astype(np.float32), f"{number}.indices": block.indices,
-                           f"{number}.indptr": block.indptr, f"{number}.shape": np.asarray(block.shape, np.int64)}  # fmt: skip
+                arrays[f"{number}.data"] = block.data.astype(np.float32)
+                arrays[f"{number}.indices"] = block.indices
+                arrays[f"{number}.indptr"] = block.indptr
+                arrays[f"{number}.shape"] = np.asarray(block.shape, np.int64)
             else:
                 arrays[f"{number}.dense"] = block.astype(np.float16)
         write_tensors(path, arrays)
@@ -111,7 +119,9 @@ class Vectors:
         """
         arrays = open_tensors(path)
         blocks: list[Block] = []
-        while dense_or_sparse := {name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")}:
+        while dense_or_sparse := {
+            name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")
+        }:
             blocks.append(_block(dense_or_sparse))
         return cls(tuple(blocks))
 

@@ -101,7 +101,11 @@ class LexicalEncoder:
     def to_disk(self, path: Path) -> None:
         """Write the vocabulary and its weights."""
         path.mkdir(parents=True, exist_ok=True)
-        arrays = {"vocabulary": self._vocabulary, "idf": self._idf, "ngrams": np.asarray([self.size, *self.beginnings], np.int64)}
+        arrays: dict[str, np.ndarray] = {
+            "vocabulary": self._vocabulary,
+            "idf": self._idf,
+            "ngrams": np.asarray([self.size, *self.beginnings], np.int64),
+        }
         write_tensors(path / "lexical.safetensors", arrays)
 
     def from_disk(self, path: Path) -> LexicalEncoder:

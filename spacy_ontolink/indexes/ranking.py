@@ -39,7 +39,9 @@ def best_per_query(scores: Floats2d, owner: Ints1d, k: int) -> Hits:
     return rank_pairs(query, owner[row], scores.ravel()[found], row, (n_queries, k))
 
 
-def rank_pairs(query: np.ndarray, entity: np.ndarray, score: np.ndarray, row: np.ndarray, shape: tuple[int, int]) -> Hits:
+def rank_pairs(
+    query: np.ndarray, entity: np.ndarray, score: np.ndarray, row: np.ndarray, shape: tuple[int, int]
+) -> Hits:
     """Rank scored (query, row) pairs: each entity once, by its best row, ties by row number.
 
     Args:
@@ -82,4 +84,5 @@ def _thresholds(scores: Floats2d, owner: Ints1d, k: int) -> Floats1d:
         return np.full(scores.shape[1], _LEAST)
     groups = np.nan_to_num(groups, nan=-np.inf, neginf=-np.inf)
     kth = np.partition(groups, len(groups) - needed, axis=0)[len(groups) - needed]
-    return np.maximum(kth - _LEAST, _LEAST)
+    bounds: Floats1d = np.maximum(kth - _LEAST, _LEAST)
+    return bounds

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Errors, UnknownIdError
-from ..text import normalise
 from ..types import Bools1d, Entity, Ints1d
 from . import filters, hierarchy, storage
-from .columns import FORMAT, TABLES, Csr, Table, content_hash
+from .columns import FORMAT, Csr, Table, content_hash
 from .entity import read_entity
-from .hashing import equal_range, hash_texts
 from .ids import IdTable
+from .lookup import find_names
 from .statistics import statistics
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ class KnowledgeBase:
         self._parents: Csr = tables["hierarchy"].csr("parents")
         self._children: Csr = tables["hierarchy"].csr("children")
         self._ids = IdTable(tables["ids"], self._size)
-        self._lookup_hash, self._lookup_position = (tables["lookup"].values(column) for column in TABLES["lookup"])
 
     @classmethod
     def from_entities(
@@ -166,11 +164,15 @@ class KnowledgeBase:
 
         Those whose primary name it is come first, then by entity number.
         """
-        wanted = normalise(text)
-        start, stop = equal_range(self._lookup_hash, hash_texts([wanted])[0])
-        positions = self._lookup_position[start:stop]
-        same = [normalise(found) == wanted for found in self.texts_of(positions)]
-        return np.asarray(self.name_owner[positions[np.array(same, np.bool_)]])
+        return np.asarray(self.name_owner[self.exact_names([text])[1]])
+
+    def exact_names(self, texts: Sequence[str]) -> tuple[Ints1d, Ints1d]:
+        """Find the names equal to texts after ``normalise()``.
+
+        Returns:
+            The number of the text and the position of the name, for each match; per text, primary names come first.
+        """
+        return find_names(self.tables, texts)
 
     # Hierarchy
 

@@ -110,7 +110,7 @@ def test_texts_of_one_hash_are_told_apart(monkeypatch, toy_entities):
     def weak(texts):
         return np.array([len(text) % 2 for text in texts], np.uint64)
 
-    for module in ("ids", "builder", "knowledge_base"):
+    for module in ("ids", "builder", "lookup"):
         monkeypatch.setattr(f"spacy_ontolink.kb.{module}.hash_texts", weak)
     kb = KnowledgeBase.from_entities(toy_entities)
     assert [kb.number_of(id_) for id_ in kb] == list(range(len(kb)))
@@ -120,7 +120,7 @@ def test_texts_of_one_hash_are_told_apart(monkeypatch, toy_entities):
 
 def test_lookup_compares_the_text_too(monkeypatch, toy):
     key = toy.tables["lookup"].values("hash")[:1]
-    monkeypatch.setattr("spacy_ontolink.kb.knowledge_base.hash_texts", lambda texts: key)
+    monkeypatch.setattr("spacy_ontolink.kb.lookup.hash_texts", lambda texts: key)
     assert toy.lookup("a text of the same hash").tolist() == []
 
 

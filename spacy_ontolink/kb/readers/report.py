@@ -47,7 +47,9 @@ class ReadReport:
         if not self.counts:
             return ""
         counts = ", ".join(f"{kind}: {count}" for kind, count in self.counts.most_common())
-        first = "; ".join(f"line {line}: {kind}: {detail}" if line else f"{kind}: {detail}" for line, kind, detail in self.first)
+        first = "; ".join(
+            f"line {line}: {kind}: {detail}" if line else f"{kind}: {detail}" for line, kind, detail in self.first
+        )
         return Warnings.SKIPPED_CLAUSES.format(path=self.path, total=self.counts.total(), counts=counts, first=first)
 
     def log(self) -> None:
