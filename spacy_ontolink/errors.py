@@ -82,6 +82,36 @@ class Errors:
         "n-grams need a size from 3 to 8 and beginnings of 1 to 8 letters, not size={size}, beginnings={beginnings}."
     )
     NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
+    MODEL_MISSING = "No model folder at {path}: give an existing folder, or the name of a model on a Hugging Face hub."
+    MODEL_NOT_FETCHED = (
+        "Cannot fetch the model '{model}' ({reason}). Give a folder with it, or go online once to fill the cache."
+    )
+    MODEL_PICKLED = (
+        "{path} holds no safetensors weights{found}; pickled weights are refused. Save the model again with "
+        "safe_serialization=True."
+    )
+    MODEL_UNLOADABLE = "The model in {path} cannot be loaded: {reason}"
+    MODEL_SETTING = (
+        "{path} was saved with {setting} = {saved}, but the config says {given}; use {saved} or build again."
+    )
+    MODEL_TOO_SHORT = (
+        "max_length = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
+    )
+    SETTING_VALUE = "{setting} = {given!r} makes no sense; give {wanted}."
+    DEVICE_ABSENT = 'device = \'{device}\' cannot be used here: {reason}. Set device = "auto" or "cpu"{fix}.'
+    ROWS_UNALIGNED = (
+        "The parts of a hybrid encoder must give the same rows, but {first} gives {n_first} and {second} gives "
+        "{n_second}; the first difference is at row {row}."
+    )
+    NO_DENSE_BLOCK = (
+        "A faiss index needs dense rows, but the rows are sparse only (dimensions {dims}). Use the exact index, "
+        "or a sentence or hybrid encoder."
+    )
+    QUERY_DIMENSIONS = (
+        "The queries have dimensions {queries}, but the indexed rows have {rows}; one encoder must make both."
+    )
+    INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
+    INDEX_NOT_BUILT = "This index holds no rows yet: build it, or open one with from_disk."
 
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
