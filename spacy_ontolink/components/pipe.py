@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Kept:
-    """Carries an argument of ``initialize`` through spaCy, which hands on what pydantic dumps: of a dataclass, a dict."""
+    """Carries an argument of ``initialize`` past spaCy, which hands on what pydantic dumps: of a dataclass, a dict."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
