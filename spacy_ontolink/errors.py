@@ -61,11 +61,18 @@ class Errors:
 
     # kb and readers
     FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
+    NO_FILES = "No ontology file given; name at least one."
+    UNREADABLE = "{path} cannot be read: {reason}"
     NOT_THIS_FORMAT = "{path} is not {format}: {reason}"
     STRICT_CLAUSE = "{path}, line {line}: {reason}"
     NO_ENTITIES = "{path}: no entity with a name in it ({detail})."
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
-    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
+    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}. {hint}"
+    COLUMN_HINT = (
+        "Name it, as in columns = {'id': 'CODE', 'name': 'TERM'}; in a file without a header line, give positions "
+        "instead: {'id': '1', 'name': '2'}."
+    )
+    COLUMN_ROLE = "columns: unknown role '{role}'; the roles are: {roles}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
     UNKNOWN_BRANCH = "No branch '{branch}' in this knowledge base ({name}). Its roots are: {roots}"
     OUT_OF_RANGE = "{what} must be between 0 and {last}, but {value} was asked for."
@@ -75,10 +82,58 @@ class Errors:
         "n-grams need a size from 3 to 8 and beginnings of 1 to 8 letters, not size={size}, beginnings={beginnings}."
     )
     NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
+    MODEL_MISSING = "No model folder at {path}: give an existing folder, or the name of a model on a Hugging Face hub."
+    MODEL_NOT_FETCHED = (
+        "Cannot fetch the model '{model}' ({reason}). Give a folder with it, or go online once to fill the cache."
+    )
+    MODEL_PICKLED = (
+        "{path} holds no safetensors weights{found}; pickled weights are refused. Save the model again with "
+        "safe_serialization=True."
+    )
+    MODEL_UNLOADABLE = "The model in {path} cannot be loaded: {reason}"
+    MODEL_SETTING = (
+        "{path} was saved with {setting} = {saved}, but the config says {given}; use {saved} or build again."
+    )
+    MODEL_TOO_SHORT = (
+        "max_length = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
+    )
+    SETTING_VALUE = "{setting} = {given!r} makes no sense; give {wanted}."
+    DEVICE_ABSENT = 'device = \'{device}\' cannot be used here: {reason}. Set device = "auto" or "cpu"{fix}.'
+    ROWS_UNALIGNED = (
+        "The parts of a hybrid encoder must give the same rows, but {first} gives {n_first} and {second} gives "
+        "{n_second}; the first difference is at row {row}."
+    )
+    NO_DENSE_BLOCK = (
+        "A faiss index needs dense rows, but the rows are sparse only (dimensions {dims}). Use the exact index, "
+        "or a sentence or hybrid encoder."
+    )
+    QUERY_DIMENSIONS = (
+        "The queries have dimensions {queries}, but the indexed rows have {rows}; one encoder must make both."
+    )
+    INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
+    INDEX_NOT_BUILT = "This index holds no rows yet: build it, or open one with from_disk."
 
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
+
+    # documents and command line
+    INPUT_MISSING = "No such input file: {path}"
+    BAD_LINE = "{path}, line {line}: {reason}"
+    NOT_DOCBIN = "{path} is not a .spacy file that can be read: {reason}"
+    NOT_GZIP = "{path} is not a whole gzip file: {reason}"
+    NO_DOCUMENTS = "{path}: no document in it."
+    NO_MENTIONS = "{path}: no mention in it to {verb}.{hint}"
+    NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
+    LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
+    NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
+    NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    BLANK_MENTION = "Nothing to search for: the text is blank."
+    NO_BASE = "No pipeline to build on in '{name}': {reason}"
+    BAD_CONFIG = "{path} is not a config to build from: {reason}"
+    BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
+    OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
+    ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components
     SETTING = "{setting} = {value!r}: {reason}"

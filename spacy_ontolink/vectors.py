@@ -74,7 +74,7 @@ class Vectors:
             if sp.issparse(mine):
                 total += np.asarray(mine.multiply(theirs).sum(axis=1), np.float32).ravel()
             else:
-                total += np.einsum("ij,ij->i", mine.astype(np.float32), theirs.astype(np.float32))
+                total += np.einsum("ij,ij->i", np.asarray(mine, np.float32), np.asarray(theirs, np.float32))
         return total
 
     def dot(self, other: Vectors) -> Floats2d:

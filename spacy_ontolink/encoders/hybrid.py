@@ -1,0 +1,100 @@
+"""Lexical and dense vectors side by side, with one weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ConfigError, Errors, StateError
+from ..files import replacing
+from ..registry import check_part
+from ..types import Encoder, EntityRows, Ints1d, Mention
+from ..vectors import Vectors, join
+from .sentence import Progress
+
+if TYPE_CHECKING:
+    from ..kb import KnowledgeBase
+
+PARTS = ("lexical", "dense")
+
+
+class HybridEncoder:
+    """Encodes with a lexical and a dense encoder: cosines add up as ``(1 - weight) lexical + weight dense``."""
+
+    def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.5) -> None:
+        self.lexical = check_part(lexical, Encoder, "lexical")  # type: ignore[type-abstract]
+        self.dense = check_part(dense, Encoder, "dense")  # type: ignore[type-abstract]
+        if not 0.0 <= weight <= 1.0:
+            wanted = "the share of the dense part, from 0 to 1"
+            raise ConfigError(Errors.SETTING_VALUE.format(setting="weight", given=weight, wanted=wanted))
+        self.weight = float(weight)
+
+    @property
+    def id(self) -> str:
+        """The ids of both parts, and the weight."""
+        return f"hybrid:{self.weight:g}({self.lexical.id}|{self.dense.id})"
+
+    @property
+    def progress(self) -> Progress | None:
+        """The report of the dense part, which takes nearly all the time."""
+        return getattr(self.dense, "progress", None)
+
+    @progress.setter
+    def progress(self, report: Progress | None) -> None:
+        self.dense.progress = report  # type: ignore[attr-defined]
+
+    def fit(self, kb: KnowledgeBase) -> None:
+        """Fit both parts."""
+        self.lexical.fit(kb)
+        self.dense.fit(kb)
+
+    def encode_mentions(self, mentions: Sequence[Mention]) -> Vectors:
+        """Encode mentions with both parts, (B, D_lexical + D_dense). Blank text gives a zero vector."""
+        return self._join(self.lexical.encode_mentions(mentions), self.dense.encode_mentions(mentions))
+
+    def encode_entities(self, kb: KnowledgeBase, entities: Ints1d | None = None) -> EntityRows:
+        """Encode the entities (all by default) with both parts, row by row.
+
+        Raises:
+            StateError: The parts give other rows: another number, owner or name.
+        """
+        lexical, dense = (part.encode_entities(kb, entities) for part in (self.lexical, self.dense))
+        _check_aligned(lexical, dense)
+        return EntityRows(self._join(lexical.vectors, dense.vectors), lexical.owner, lexical.name)
+
+    def to_disk(self, path: Path) -> None:
+        """Write each part into a folder of its own."""
+        with replacing(Path(path)) as folder:
+            folder.mkdir()
+            for name in PARTS:
+                getattr(self, name).to_disk(folder / name)
+
+    def from_disk(self, path: Path) -> HybridEncoder:
+        """Take over the state of both parts; the weight is that of this object."""
+        for name in PARTS:
+            getattr(self, name).from_disk(Path(path) / name)
+        return self
+
+    def _join(self, lexical: Vectors, dense: Vectors) -> Vectors:
+        return join((lexical, dense), (1.0 - self.weight, self.weight))
+
+
+def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.5) -> HybridEncoder:
+    """Make a ``HybridEncoder`` of two encoders; ``weight`` is the share of the dense one."""
+    return HybridEncoder(lexical, dense, weight=weight)
+
+
+def _check_aligned(lexical: EntityRows, dense: EntityRows) -> None:
+    counts = len(lexical.owner), len(dense.owner)
+    common = min(counts)
+    differs = (lexical.owner[:common] != dense.owner[:common]) | (lexical.name[:common] != dense.name[:common])
+    if counts[0] != counts[1] or differs.any():
+        row = int(np.argmax(differs)) if differs.any() else common
+        raise StateError(
+            Errors.ROWS_UNALIGNED.format(
+                first="lexical", n_first=counts[0], second="dense", n_second=counts[1], row=row
+            )
+        )

@@ -1,0 +1,184 @@
+"""What is special to faiss: which index to make, training it, searching its rows, and its files."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..errors import ConfigError, Errors, StateError
+from ..files import REBUILD
+from ..types import Bools1d, Floats2d
+
+Kind = Literal["flat", "hnsw", "ivf"]
+Quantiser = Literal["none", "sq8", "pq"]
+
+_ADDED = 1 << 16  # rows turned into float32 at a time
+_PER_CENTROID = 39  # the fewest training rows per centroid that faiss is content with
+_MOST_PER_CENTROID = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to build; see ``FaissIndex``."""
+
+    kind: Kind
+    quantiser: Quantiser
+    links: int = 32
+    ef_construction: int = 100
+    nlist: int | None = None
+    pq_m: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for setting, kinds in {"kind": get_args(Kind), "quantiser": get_args(Quantiser)}.items():
+            if (given := getattr(self, setting)) not in kinds:
+                wanted = " or ".join(map(repr, kinds))
+                raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))
+        for setting in ("links", "ef_construction", "nlist", "pq_m"):
+            if (given := getattr(self, setting)) is not None and given < 1:
+                wanted = "a positive number"
+                raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))
+
+    @property
+    def name(self) -> str:
+        """Kind and quantiser, such as ``ivf,pq``."""
+        return self.kind if self.quantiser == "none" else f"{self.kind},{self.quantiser}"
+
+    @property
+    def least_rows(self) -> int:
+        """Fewer rows than this cannot train the quantiser or the lists."""
+        return _PER_CENTROID * (16 if self.quantiser == "pq" else 4)
+
+    def lists(self, n_rows: int) -> int:
+        """How many lists ``n_rows`` rows are put into."""
+        if self.kind == "ivf":
+            return max(1, min(self.nlist or int(4 * n_rows**0.5), n_rows // _PER_CENTROID))
+        return 1
+
+    def parts(self, dimension: int) -> int:
+        """How many parts ``pq`` cuts a vector into: by default the most of at least eight dimensions each, or four.
+
+        Raises:
+            ConfigError: ``pq_m`` does not divide the dimensions.
+        """
+        if self.pq_m is None:
+            return next((m for m in range(dimension // 4, 0, -1) if dimension % m == 0 and dimension // m >= 8), 1)
+        if dimension % self.pq_m:
+            wanted = f"a divisor of the {dimension} dimensions"
+            raise ConfigError(Errors.SETTING_VALUE.format(setting="pq_m", given=self.pq_m, wanted=wanted))
+        return self.pq_m
+
+
+class Engine:
+    """A filled faiss index."""
+
+    def __init__(self, index: Any, kind: Kind) -> None:
+        self.index, self.kind = index, kind
+
+    def search(self, queries: Floats2d, fetch: int, ef: int, nprobe: int, rows: Bools1d | None) -> np.ndarray:
+        """Return the numbers of the best ``fetch`` rows of each query, best first, padded with -1, (B, fetch).
+
+        Args:
+            queries: Finite vectors, (B, D).
+            fetch: How many rows.
+            ef: Beam width in a graph.
+            nprobe: Lists to visit.
+            rows: Which rows may be found (N,); None for all.
+        """
+        faiss = load_faiss()
+        selector = None if rows is None else faiss.IDSelectorBitmap(np.packbits(rows, bitorder="little"))
+        if self.kind == "hnsw":
+            settings = faiss.SearchParametersHNSW(sel=selector, efSearch=ef)
+        elif self.lists:
+            settings = faiss.SearchParametersIVF(sel=selector, nprobe=nprobe)
+        else:
+            settings = faiss.SearchParameters(sel=selector)
+        return np.asarray(self.index.search(queries, fetch, params=settings)[1])
+
+    @property
+    def lists(self) -> int:
+        """The number of lists, 0 where there are none."""
+        return int(getattr(self.index, "nlist", 0))
+
+    def write(self, path: Path) -> None:
+        """Write the index as one file."""
+        load_faiss().write_index(self.index, str(path))
+
+
+def train_engine(dense: np.ndarray, plan: Plan) -> Engine:
+    """Make the index that ``plan`` describes, train it on a seeded sample and add all rows (N, D), block by block.
+
+    Raises:
+        ConfigError: ``pq_m`` does not divide the dimensions.
+    """
+    faiss = load_faiss()
+    n_rows, dimension = dense.shape
+    index = faiss.index_factory(dimension, _recipe(plan, n_rows, dimension), faiss.METRIC_INNER_PRODUCT)
+    if plan.kind == "hnsw":
+        index.hnsw.efConstruction = plan.ef_construction
+    if hasattr(index, "cp"):
+        index.cp.seed = plan.seed
+    quantiser = getattr(faiss.downcast_index(index.storage) if plan.kind == "hnsw" else index, "pq", None)
+    if quantiser is not None:
+        quantiser.cp.seed = plan.seed
+    if not index.is_trained:
+        size = min(n_rows, max(_MOST_PER_CENTROID * plan.lists(n_rows), _PER_CENTROID * 256))
+        sample = np.sort(np.random.default_rng(plan.seed).choice(n_rows, size, replace=False))
+        index.train(_float32(dense[sample]))
+    for start in range(0, n_rows, _ADDED):
+        index.add(_float32(dense[start : start + _ADDED]))
+    return Engine(index, plan.kind)
+
+
+def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
+    """Read an index and check that it is over rows of ``shape`` (N, D).
+
+    Raises:
+        StateError: It cannot be read, or is over other rows.
+    """
+    try:
+        index = load_faiss().read_index(str(path))
+    except RuntimeError as error:
+        reason = str(error).strip().rpartition("Error: ")[2]
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD)) from error
+    if (index.ntotal, index.d) != tuple(shape):
+        reason = (
+            f"it holds {index.ntotal} rows of {index.d} dimensions, but the saved rows are {shape[0]} of {shape[1]}"
+        )
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD))
+    return Engine(index, kind)
+
+
+def _recipe(plan: Plan, n_rows: int, dimension: int) -> str:
+    """What to tell faiss's index factory."""
+    bits = int(min(8, np.log2(max(2, n_rows / _PER_CENTROID))))
+    # "np": no polysemous training, which takes minutes and serves a search that is not used here.
+    code = {"none": "Flat", "sq8": "SQ8", "pq": f"PQ{plan.parts(dimension)}x{bits}np"}[plan.quantiser]
+    if plan.kind == "hnsw":  # faiss builds its graph over pq codes by Euclidean distance, the same for unit vectors
+        return f"HNSW{plan.links},{code}"
+    if (
+        plan.kind == "ivf" or plan.quantiser == "pq"
+    ):  # a plain pq index cannot search among some rows only; one list can
+        return f"IVF{plan.lists(n_rows)},{code}"
+    return code
+
+
+def _float32(rows: np.ndarray) -> Floats2d:
+    return np.ascontiguousarray(rows, np.float32)
+
+
+@functools.cache
+def load_faiss() -> ModuleType:
+    """Import faiss; a forked child uses one thread, as it would wait for ever for the threads of its parent."""
+    import faiss
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: faiss.omp_set_num_threads(1))
+    module: ModuleType = faiss
+    return module

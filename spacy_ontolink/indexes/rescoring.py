@@ -1,0 +1,62 @@
+"""Exact scores of a few proposed entities per query, over all their rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..types import Floats1d, Hits, Ints1d, Ints2d
+from ..vectors import Vectors
+from .ranking import no_hits
+
+_ROWS = 1 << 11  # (query, row) pairs scored at a time: few enough for the processor's cache
+
+
+class EntityScorer:
+    """Scores entities by their best row; scores are rounded like those of the exact index, so that ties stay ties."""
+
+    def __init__(self, vectors: Vectors, owner: Ints1d, n_entities: int) -> None:
+        self.n_entities = max(1, n_entities)
+        self._vectors = vectors
+        self._first = np.searchsorted(owner, np.arange(n_entities + 1))  # where each entity's rows begin
+
+    def rank(self, queries: Vectors, proposed: Ints2d, k: int) -> Hits:
+        """Return the best ``k`` of the entities proposed for each query, (B, P), -1 where none is proposed.
+
+        Only scores above 0 count; ties are broken by row number.
+        """
+        query, column = np.nonzero(proposed >= 0)
+        pairs = np.unique(query.astype(np.int64) * self.n_entities + proposed[query, column])
+        query, entity = np.divmod(pairs, self.n_entities)
+        counts = self._first[entity + 1] - self._first[entity]
+        query, entity, counts = query[counts > 0], entity[counts > 0], counts[counts > 0]
+        hits = no_hits(len(queries), k)
+        if not len(query):
+            return hits
+        starts = np.cumsum(counts) - counts
+        rows = np.arange(counts.sum()) - np.repeat(starts - self._first[entity], counts)
+        scores = self._score(queries, np.repeat(query, counts), rows)
+        best = np.maximum.reduceat(scores, starts)
+        reached = np.flatnonzero(scores == np.repeat(best, counts))
+        best_row = rows[reached[np.searchsorted(reached, starts)]]
+        order = np.lexsort((best_row, -best, query))
+        order = order[best[order] > 0]
+        rank = np.arange(len(order)) - np.searchsorted(query[order], query[order])
+        order, rank = order[rank < k], rank[rank < k]
+        hits.entities[query[order], rank] = entity[order]
+        hits.scores[query[order], rank] = best[order]
+        hits.rows[query[order], rank] = best_row[order]
+        return hits
+
+    def scores_of(self, queries: Vectors, rows: Ints1d) -> Floats1d:
+        """Score one row per query, (B,); row -1 scores -inf."""
+        known = np.flatnonzero(rows >= 0)
+        scores = np.full(len(rows), -np.inf, np.float32)
+        scores[known] = self._score(queries, known, rows[known])
+        return scores
+
+    def _score(self, queries: Vectors, query: np.ndarray, rows: np.ndarray) -> Floats1d:
+        scores = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _ROWS):
+            part = slice(start, start + _ROWS)
+            scores[part] = self._vectors.take(rows[part]).row_dots(queries.take(query[part]))
+        return np.round(scores, 6)
