@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, OntologyError
 from .report import ReadReport
+from .sentences import refile_sentences
 from .sniff import FORMATS, sniff
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ def read_entities(
             or at the first problem of a strict report.
     """
     path = Path(path)
-    format = sniff(path, format)
+    return refile_sentences(_read(path, report, sniff(path, format), columns), report)
+
+
+def _read(path: Path, report: ReadReport, format: str, columns: dict[str, str] | None) -> Iterator[Entity]:
+    # A reader is imported when a file needs it.
     if format == "obo":
         from .obo import read_obo
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,11 @@ class _Row:
     def entity(self) -> Entity | None:
         id_ = self._text("id", "concept_id")
         if not id_:
-            self._problem("row without an id", json.dumps(self.row))
+            self._problem("row without an id", reprlib.repr(self.row))
             return None
         obsolete = self.row.get("obsolete")
         if not isinstance(obsolete, bool | None):
-            self._problem("'obsolete' is neither true nor false", repr(obsolete))
+            self._problem("'obsolete' is neither true nor false", reprlib.repr(obsolete))
         return Entity(
             id=id_,
             name=self._text("name", "canonical_name"),
@@ -87,7 +88,7 @@ class _Row:
             return tidy(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)  # ids are often written as numbers
-        self._problem(f"'{field}' is no text", repr(value))
+        self._problem(f"'{field}' is no text", reprlib.repr(value))
         return ""
 
     def _list(self, *fields: str) -> list[Any]:
@@ -97,7 +98,7 @@ class _Row:
         if isinstance(value, list):
             return value
         if value is not None:
-            self._problem(f"'{field}' is no list", repr(value))
+            self._problem(f"'{field}' is no list", reprlib.repr(value))
         return []
 
     def _texts(self, field: str) -> tuple[str, ...]:
@@ -106,7 +107,7 @@ class _Row:
             if isinstance(value, str) and (text := tidy(value)):
                 texts[text] = None
             else:
-                self._problem(f"'{field}' holds something else than texts", repr(value))
+                self._problem(f"'{field}' holds something else than texts", reprlib.repr(value))
         return tuple(texts)
 
     def _synonyms(self) -> Iterator[Synonym]:
@@ -114,7 +115,7 @@ class _Row:
             parts = item if isinstance(item, dict) else {"text": item}
             text, type_ = parts.get("text", parts.get("name")), parts.get("type") or ""
             if not isinstance(text, str) or not isinstance(type_, str) or not (text := tidy(text)):
-                self._problem("malformed synonym", repr(item))
+                self._problem("malformed synonym", reprlib.repr(item))
                 continue
             yield Synonym(text, self._scope(parts.get("scope")), tidy(type_))
 
@@ -123,5 +124,5 @@ class _Row:
             return "EXACT"
         scope = next((s for s in SCOPES[1:] if isinstance(value, str) and s == value.upper()), None)
         if scope is None:
-            self._problem("unknown synonym scope, read as RELATED", repr(value))
+            self._problem("unknown synonym scope, read as RELATED", reprlib.repr(value))
         return scope or "RELATED"

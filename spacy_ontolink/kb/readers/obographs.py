@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,12 @@ def read_obographs(path: str | Path, report: ReadReport) -> Iterator[Entity]:
             try:
                 _take_node(node, drafts)
             except (AttributeError, KeyError, TypeError, ValueError) as error:
-                report.problem("malformed node", f"{error!r} in {node!r}")
+                report.problem("malformed node", f"{error!r} in {reprlib.repr(node)}")
     for graph in graphs:
         for edge in _dicts(graph, "edges", report):
             child, parent = edge.get("sub"), edge.get("obj")
             if not (isinstance(child, str) and isinstance(parent, str)):
-                report.problem("malformed edge", repr(edge))
+                report.problem("malformed edge", reprlib.repr(edge))
             elif edge.get("pred") in _IS_A and (draft := drafts.get(compact(child))):
                 draft.append("parents", compact(parent))
     for draft in drafts.values():
@@ -62,13 +63,13 @@ def _dicts(graph: Any, key: str, report: ReadReport) -> Iterator[dict[str, Any]]
     """Yield the objects of a graph's list; whatever else is there is reported."""
     items = (graph.get(key) or []) if isinstance(graph, dict) else graph
     if not isinstance(items, list) or items is graph:
-        report.problem("malformed graph", f"no list of {key}: {items!r:.80}")
+        report.problem("malformed graph", f"no list of {key}: {reprlib.repr(items)}")
         return
     for item in items:
         if isinstance(item, dict):
             yield item
         else:
-            report.problem(f"malformed {key.removesuffix('s')}", repr(item))
+            report.problem(f"malformed {key.removesuffix('s')}", reprlib.repr(item))
 
 
 def _take_node(node: dict[str, Any], drafts: dict[str, Draft]) -> None:
@@ -97,5 +98,5 @@ def _take_node(node: dict[str, Any], drafts: dict[str, Draft]) -> None:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"a text was expected, not {value!r:.40}")
+        raise TypeError(f"a text was expected, not {reprlib.repr(value)}")
     return value

@@ -38,6 +38,10 @@ class ReadReport:
         if self.strict:
             place = "?" if line is None else line
             raise OntologyError(Errors.STRICT_CLAUSE.format(path=self.path, line=place, reason=f"{kind}: {detail}"))
+        self.note(kind, detail, line)
+
+    def note(self, kind: str, detail: str, line: int | None = None) -> None:
+        """Count something worth telling that is no fault of the file's form; never raises."""
         self.counts[kind] += 1
         if len(self.first) < _KEPT:
             self.first.append((line, kind, detail[:200]))
