@@ -44,7 +44,7 @@ class HybridEncoder:
 
     @progress.setter
     def progress(self, report: Progress | None) -> None:
-        self.dense.progress = report
+        vars(self.dense)["progress"] = report
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit both parts."""
