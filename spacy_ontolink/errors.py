@@ -42,6 +42,12 @@ class Warnings:
     STOP_SYNONYMS = "{name}: {total} stop synonym(s) dropped: {examples}"
     NO_REPLACEMENT = "{name}: obsolete entities without a live replacement: {total}; their ids and names lead nowhere"
     UNKNOWN_FILTER = "No entity of this knowledge base has the {kind} '{value}'; known ones: {known}"
+    EXTENSION_TAKEN = (
+        "span._.{name} belongs to another package and is left to it; the candidates are in span._.ontolink, "
+        "or in the getters of spacy_ontolink.components.spans"
+    )
+    MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
 class Errors:
@@ -55,11 +61,18 @@ class Errors:
 
     # kb and readers
     FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
+    NO_FILES = "No ontology file given; name at least one."
+    UNREADABLE = "{path} cannot be read: {reason}"
     NOT_THIS_FORMAT = "{path} is not {format}: {reason}"
     STRICT_CLAUSE = "{path}, line {line}: {reason}"
     NO_ENTITIES = "{path}: no entity with a name in it ({detail})."
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
-    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}"
+    COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}. {hint}"
+    COLUMN_HINT = (
+        "Name it, as in columns = {'id': 'CODE', 'name': 'TERM'}; in a file without a header line, give positions "
+        "instead: {'id': '1', 'name': '2'}."
+    )
+    COLUMN_ROLE = "columns: unknown role '{role}'; the roles are: {roles}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."
     UNKNOWN_BRANCH = "No branch '{branch}' in this knowledge base ({name}). Its roots are: {roots}"
     OUT_OF_RANGE = "{what} must be between 0 and {last}, but {value} was asked for."
@@ -100,6 +113,31 @@ class Errors:
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
+
+    # documents and command line
+    INPUT_MISSING = "No such input file: {path}"
+    BAD_LINE = "{path}, line {line}: {reason}"
+    NOT_DOCBIN = "{path} is not a .spacy file that can be read: {reason}"
+    NOT_GZIP = "{path} is not a whole gzip file: {reason}"
+    NO_DOCUMENTS = "{path}: no document in it."
+    NO_MENTIONS = "{path}: no mention in it to {verb}.{hint}"
+    NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
+    LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
+    NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
+    NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    BLANK_MENTION = "Nothing to search for: the text is blank."
+    NO_BASE = "No pipeline to build on in '{name}': {reason}"
+    BAD_CONFIG = "{path} is not a config to build from: {reason}"
+    BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
+    OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
+    ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
+
+    # components
+    SETTING = "{setting} = {value!r}: {reason}"
+    NO_ONTOLOGY = (
+        "'{name}' has no ontology{built_from}. Give it one in the setting 'ontology', or as 'kb_loader' in "
+        "[initialize.components.{name}], or load a pipeline made with: ontolink build ONTOLOGY OUT"
+    )
 
 
 def require(package: str, extra: str, what: str) -> None:

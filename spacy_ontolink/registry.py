@@ -6,7 +6,8 @@ Other packages add parts with entry points in the groups ``spacy_ontolink_reader
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import inspect
+from typing import TypeVar
 
 import catalogue
 from spacy.util import registry
@@ -25,13 +26,17 @@ def register_catalogues() -> None:
             setattr(registry, name, catalogue.create("spacy", name, entry_points=True))
 
 
-def check_part(part: Any, protocol: type[Part], setting: str) -> Part:
+def check_part(part: Part, protocol: type, setting: str) -> Part:
     """Return ``part`` if it fulfils ``protocol``; config blocks are not type-checked by confection.
+
+    Members are looked up without being evaluated, which ``isinstance`` does before Python 3.12: the ``id`` of an
+    encoder may need its weights.
 
     Raises:
         ConfigError: It does not.
     """
-    if not isinstance(part, protocol):
+    members = [name for name in vars(protocol) if name == "__call__" or not name.startswith("_")]
+    if any(inspect.getattr_static(part, name, None) is None for name in members):
         raise ConfigError(Errors.NOT_A_PART.format(setting=setting, wanted=protocol.__name__, got=type(part).__name__))
     return part
 

@@ -1,0 +1,87 @@
+"""The ``ontolink`` command. Each of its commands imports what it needs when it runs, so that help is quick."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from .. import __version__
+from ..errors import OntolinkError
+from .build import build
+from .demo import demo
+from .evaluate import evaluate
+from .info import info
+from .link import link
+from .search import search
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+# typer may carry its own copy of click, so its classes are reached through typer.
+_UsageError: Any = typer.BadParameter.__bases__[0]
+_USERS_FILES = (PermissionError, IsADirectoryError, NotADirectoryError)
+
+app = typer.Typer(
+    name="ontolink",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (build, link, evaluate, search, info, demo):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def ontolink(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    """Give mentions of entities in text the ids of an ontology."""
+    if version:
+        typer.echo(__version__)
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 2 with one sentence on standard error for input that cannot be used.
+
+    An error that is not the user's keeps its traceback. An interrupt leaves nothing half-written.
+    """
+    _show_warnings()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    code: Any = 0
+    try:
+        code = app(args=None if arguments is None else list(arguments), prog_name="ontolink", standalone_mode=False)
+    except _UsageError as error:
+        command = error.ctx.command_path if error.ctx else "ontolink"
+        _fail(f"{error.format_message()} (see {command} --help)", BAD_INPUT)
+    except OntolinkError as error:
+        _fail(str(error), BAD_INPUT)
+    except _USERS_FILES as error:
+        _fail(f"{error.strerror}: {error.filename}", BAD_INPUT)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(f"ontolink: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+class _Warnings(logging.Handler):
+    """Shows the library's warnings in the style of everything else on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"ontolink: {record.getMessage()}", err=True)
+
+
+def _show_warnings() -> None:
+    logger = logging.getLogger("spacy_ontolink")
+    if not any(isinstance(handler, _Warnings) for handler in logger.handlers):
+        logger.addHandler(_Warnings(logging.WARNING))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ..types import SCOPES, Bools1d, Hits, Mention
+from ..types import SCOPES, Bools1d, Floats1d, Hits, Ints1d, Mention
 from ..vectors import Vectors, add
 from .entity_space import EntitySpace
 
-_NAME = SCOPES.index("NAME")
+SHORT_FORM = 0.5
+"""How much of its score a short form keeps beside its long form: it is often another entity's abbreviation, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ def retrieve(
     """Find the best ``k`` entities of each query.
 
     The score is the cosine of the entity's best row; an entity that has the mention (or its long form) as a name,
-    after normalisation, scores 1. Among equals, a primary name goes before a synonym, then the higher cosine, then
-    the lower entity number. Where there is a long form, the short form's scores count ``SHORT_FORM`` of theirs.
+    after normalisation, scores 1. Among equals, the closer scope goes first (primary name, exact synonym, …), then the
+    higher cosine, then the lower entity number. Beside a long form, scores of the short form count ``SHORT_FORM``.
 
     Args:
         space: Where to search.
@@ -56,11 +58,7 @@ def retrieve(
         return hits
     long_forms = [queries[number].long_form or queries[number].mention for number in with_long]
     expanded = _search(space, long_forms, space.encoder.encode_mentions(long_forms), k, allowed)
-    return _beside(hits, np.asarray(with_long), expanded)
-
-
-SHORT_FORM = 0.5
-"""How much of its score a short form keeps beside its long form: it is often another entity's abbreviation, too."""
+    return _beside(hits, np.asarray(with_long, np.int32), expanded)
 
 
 def _encode(space: EntitySpace, queries: Sequence[Query], weights: Sequence[float]) -> Vectors:
@@ -78,56 +76,67 @@ def _encode(space: EntitySpace, queries: Sequence[Query], weights: Sequence[floa
 
 
 def _search(space: EntitySpace, mentions: Sequence[Mention], vectors: Vectors, k: int, allowed: Bools1d | None) -> Hits:
+    """Search, then put entities first that have the very text as a name."""
     hits = space.search(vectors, k, allowed)
     query, position = space.kb.exact_names([mention.text for mention in mentions])
-    entity = space.kb.name_owner[position]
+    entity, scope = space.kb.name_owner[position], space.kb.name_scope[position]
+    row = _rows_of(space, position, entity)
     if allowed is not None:
-        query, position, entity = (values[allowed[entity]] for values in (query, position, entity))
-    return _promote(hits, query, entity, _rows_of(space, position, entity), space.kb.name_scope[position] == _NAME)
+        query, entity, scope, row = (values[allowed[entity]] for values in (query, entity, scope, row))
+    exact = _Pairs(query, entity, np.ones(len(query), np.float32), row, scope)
+    return _merge(hits, np.unique(query), exact)
 
 
-def _rows_of(space: EntitySpace, position: np.ndarray, entity: np.ndarray) -> np.ndarray:
-    """The row of a name, or for encoders with one row per entity, the entity's."""
+def _rows_of(space: EntitySpace, position: Ints1d, entity: Ints1d) -> Ints1d:
+    """The row of each name; for an encoder with one row per entity, the entity's."""
     name = space.rows.name
     row = np.minimum(np.searchsorted(name, position), max(len(name) - 1, 0))
     return np.where(name[row] == position, row, np.searchsorted(space.rows.owner, entity))
 
 
-def _promote(hits: Hits, query: np.ndarray, entity: np.ndarray, row: np.ndarray, is_name: np.ndarray) -> Hits:
-    """Put exact names first, with a score of 1."""
-    for number in np.unique(query):
-        mine = query == number
-        order = np.lexsort((entity[mine], ~is_name[mine]))
-        exact = dict(
-            zip(
-                entity[mine][order][::-1].tolist(),
-                zip(row[mine][order][::-1].tolist(), is_name[mine][order][::-1].tolist(), strict=True),
-                strict=True,
-            )
-        )
-        found = hits.entities[number].tolist()
-        cosine = dict(zip(found, hits.scores[number].tolist(), strict=True))
-        first = sorted(exact, key=lambda e: (not exact[e][1], -cosine.get(e, 0.0), e))
-        rest = [place for place, e in enumerate(found) if e not in exact][: len(found) - len(first)]
-        first = first[: len(found)]
-        n_first = len(first)
-        hits.rows[number] = [exact[e][0] for e in first] + hits.rows[number, rest].tolist()
-        hits.scores[number] = [1.0] * n_first + hits.scores[number, rest].tolist()
-        hits.entities[number] = first + [found[place] for place in rest]
-    return hits
+class _Pairs(NamedTuple):
+    """Scored pairs of a query and an entity; among equal scores the lower rank is better."""
+
+    query: Ints1d
+    entity: Ints1d
+    score: Floats1d
+    row: Ints1d
+    rank: Ints1d
 
 
-def _beside(hits: Hits, numbers: np.ndarray, expanded: Hits) -> Hits:
-    """Merge the hits of long forms with those of their short forms, each entity by its better score."""
+def _merge(hits: Hits, queries: Ints1d, better: _Pairs) -> Hits:
+    """Put pairs among the hits of the queries named; each entity counts once, with its best score.
+
+    Equal scores are in order of rank (hits come last), then of the cosine among the hits, then of the entity number.
+    """
+    if not len(queries):
+        return hits
     k = hits.entities.shape[1]
-    for number, *long_form in zip(numbers.tolist(), *expanded, strict=True):
-        both = [np.concatenate(pair) for pair in zip(long_form, (column[number] for column in hits), strict=True)]
-        both[1][k:] *= np.float32(SHORT_FORM)
-        order = np.lexsort((np.arange(2 * k), -both[1]))
-        order = order[both[0][order] >= 0]
-        _, first = np.unique(both[0][order], return_index=True)
-        best = order[np.sort(first)][:k]
-        for column, empty, values in zip(hits, (-1, -np.inf, -1), both, strict=True):
-            column[number] = empty
-            column[number, : len(best)] = values[best]
+    known = _pairs(hits, queries)
+    pairs = _Pairs(*(np.concatenate(columns) for columns in zip(better, known, strict=True)))
+    cosine = dict(zip(zip(known.query.tolist(), known.entity.tolist(), strict=True), known.score.tolist(), strict=True))
+    of_pair = [cosine.get(pair, 0.0) for pair in zip(pairs.query.tolist(), pairs.entity.tolist(), strict=True)]
+    order = np.lexsort((pairs.entity, -np.asarray(of_pair), pairs.rank, -pairs.score, pairs.query))
+    _, first = np.unique(pairs.query[order].astype(np.int64) << 32 | pairs.entity[order], return_index=True)
+    best = order[np.sort(first)]
+    place = np.arange(len(best)) - np.searchsorted(pairs.query[best], pairs.query[best])
+    best, place = best[place < k], place[place < k]
+    for column, empty, values in zip(hits, (-1, -np.inf, -1), (pairs.entity, pairs.score, pairs.row), strict=True):
+        column[queries] = empty
+        column[pairs.query[best], place] = values[best]
     return hits
+
+
+def _pairs(hits: Hits, queries: Ints1d) -> _Pairs:
+    entities = hits.entities[queries]
+    at = np.nonzero(entities >= 0)
+    scores, rows = hits.scores[queries][at], hits.rows[queries][at]
+    return _Pairs(queries[at[0]], entities[at], scores, rows, np.full(len(scores), len(SCOPES), np.int32))
+
+
+def _beside(hits: Hits, numbers: Ints1d, expanded: Hits) -> Hits:
+    """Let the hits of long forms compete with those of their short forms, which count less."""
+    hits.scores[numbers] *= np.float32(SHORT_FORM)
+    pairs = _pairs(expanded, np.arange(len(numbers), dtype=np.int32))
+    in_rank_order = np.zeros(len(pairs.query), np.int32)
+    return _merge(hits, numbers, pairs._replace(query=numbers[pairs.query], rank=in_rank_order))

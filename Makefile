@@ -1,0 +1,47 @@
+# make demo and make test each set up what they need in .venv; both may be repeated.
+# make demo               builds a pipeline for the Human Phenotype Ontology and links clinical notes with it
+# make test               format, lint, types, tests
+# make test WITH_TORCH=1  also with the extra "transformers": torch and what stands on it (TORCH=... picks a build)
+# make clean              removes what the two made
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+WITH_TORCH ?= 0
+TORCH ?= torch
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+export OMP_NUM_THREADS ?= 2
+
+.PHONY: demo test lint clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.demo
+	$(BIN)/ontolink demo --output demo-output
+
+test: lint
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# The package is installed editable, so that only a change of its metadata installs it again.
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml
+	$(PIP) --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.torch: $(VENV)/.dev
+	$(PIP) '$(TORCH)' 'transformers>=4.50,<6' 'sentence-transformers>=5,<7'
+	@touch $@
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,179 @@
+"""``ontolink build``: ontology files in, a saved spaCy pipeline out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from ..kb import KnowledgeBase
+
+Index = Literal["exact", "hnsw", "ivf"]
+OntologyFormat = Literal["obo", "obographs", "owl", "table", "jsonl"]
+
+
+def build(
+    ontologies: Annotated[
+        list[Path], typer.Argument(metavar="ONTOLOGY", help="OBO, OBO Graphs, OWL, CSV/TSV or JSONL; also .gz.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write the pipeline to.")],
+    encoder: Annotated[
+        str, typer.Option(help="lexical, or a sentence-transformers or Hugging Face folder or name.")
+    ] = "lexical",
+    hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
+    weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.5,
+    index: Annotated[Index, typer.Option(help="exact; hnsw and ivf are approximate, for dense vectors.")] = "exact",
+    pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
+    name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.0,
+    k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
+    spans_key: Annotated[str | None, typer.Option(help="Link this span group [default: doc.ents]")] = None,
+    base_model: Annotated[
+        str | None, typer.Option(help="Add the retriever to this pipeline, such as one that finds entities.")
+    ] = None,
+    lang: Annotated[str, typer.Option(help="Language of the tokeniser, without --base-model.")] = "en",
+    format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
+    config: Annotated[
+        Path | None, typer.Option(help="spaCy config with all settings, as in configs/, in place of those above.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
+) -> None:
+    """Build a pipeline that links to one or more ontologies."""
+    from ..errors import ConfigError, DataError, Errors
+    from .console import step
+
+    start = time.perf_counter()
+    for path in [*ontologies, *([config] if config else [])]:
+        if not path.is_file():
+            raise DataError(Errors.FILE_MISSING.format(path=path))
+    if out.exists() and not (overwrite and out.is_dir()):
+        what = "" if out.is_dir() else " and is a file; the last argument is the folder to write"
+        raise ConfigError(Errors.OUT_EXISTS.format(path=out, what=what))
+    parts = {"encoder": _encoder(encoder, hybrid, weight), "index": _index(index)}
+    settings = {"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, **parts}
+    with step("Setting the pipeline up"):
+        nlp = _from_config(config) if config else _pipeline(base_model, lang, settings)
+    with step(f"Reading {', '.join(path.name for path in ontologies)}"):
+        kb = _read(ontologies, format, strict, columns)
+    with step(f"Encoding and indexing {kb.n_names:,} names"):
+        _fill(nlp, kb, ontologies)
+    with step(f"Saving {out}"):
+        _save(nlp, out)
+    _summarise(nlp, out, time.perf_counter() - start)
+
+
+def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
+    from ..errors import ConfigError, Errors
+
+    lexical = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
+    dense = {"@ontolink_encoders": "spacy-ontolink.SentenceEncoder.v1", "model": name}
+    if name == "lexical":
+        if hybrid:
+            reason = "give the dense part, a folder or name of a sentence encoder, with --encoder"
+            raise ConfigError(Errors.ONE_OR_OTHER.format(one="--hybrid", other="--encoder lexical", reason=reason))
+        return lexical
+    parts = {"lexical": lexical, "dense": dense, "weight": weight}
+    return {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", **parts} if hybrid else dense
+
+
+def _index(kind: Index) -> dict[str, Any]:
+    if kind == "exact":
+        return {"@ontolink_indexes": "spacy-ontolink.ExactIndex.v1"}
+    return {"@ontolink_indexes": "spacy-ontolink.FaissIndex.v1", "kind": kind}
+
+
+def _pipeline(base_model: str | None, lang: str, settings: dict[str, Any]) -> Language:
+    import spacy
+
+    from ..errors import ConfigError, Errors
+    from .pipelines import RETRIEVER, retrievers
+
+    try:
+        nlp = spacy.load(base_model) if base_model else spacy.blank(lang)
+    except (OSError, ImportError) as error:
+        raise ConfigError(Errors.NO_BASE.format(name=base_model or lang, reason=error)) from error
+    if retrievers(nlp):
+        raise ConfigError(Errors.NO_BASE.format(name=base_model, reason=f"it has an {RETRIEVER} already"))
+    nlp.add_pipe(RETRIEVER, config=settings)
+    return nlp
+
+
+def _from_config(path: Path) -> Language:
+    from spacy.util import load_config, load_model_from_config
+
+    from ..errors import ConfigError, Errors, OntolinkError
+    from .pipelines import RETRIEVER, retrievers
+
+    try:
+        nlp = load_model_from_config(load_config(path, interpolate=False), auto_fill=True)
+    except OntolinkError:
+        raise
+    except (ValueError, KeyError) as error:
+        raise ConfigError(Errors.BAD_CONFIG.format(path=path, reason=error)) from error
+    if not retrievers(nlp):
+        raise ConfigError(Errors.BAD_CONFIG.format(path=path, reason=f"no component of the factory {RETRIEVER}"))
+    return nlp
+
+
+def _read(paths: list[Path], format: str | None, strict: bool, columns: str | None) -> KnowledgeBase:
+    from ..kb.readers import read_ontology
+
+    return read_ontology(paths, format=format, strict=strict, columns=_columns(columns))
+
+
+def _columns(text: str | None) -> dict[str, str] | None:
+    from ..errors import ConfigError, Errors
+
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(role.strip() and column.strip() for role, _, column in pairs):
+        raise ConfigError(Errors.BAD_COLUMNS.format(text=text))
+    return {role.strip(): column.strip() for role, _, column in pairs}
+
+
+class _Loaded:
+    """A reader of what was read already."""
+
+    def __init__(self, kb: KnowledgeBase, paths: list[str]) -> None:
+        self.kb, self.paths = kb, paths
+
+    def __call__(self) -> KnowledgeBase:
+        return self.kb
+
+
+def _fill(nlp: Language, kb: KnowledgeBase, paths: list[Path]) -> None:
+    """Give every retriever the knowledge base."""
+    from .pipelines import retrievers
+
+    for name in retrievers(nlp):
+        component: Any = nlp.get_pipe(name)
+        component.initialize(list, nlp=nlp, kb_loader=_Loaded(kb, [str(path) for path in paths]))
+
+
+def _save(nlp: Language, out: Path) -> None:
+    from ..files import replacing
+
+    with replacing(out) as path:
+        nlp.to_disk(path)
+
+
+def _summarise(nlp: Language, out: Path, duration: float) -> None:
+    from .console import count, say, seconds, size_of
+    from .pipelines import retriever
+
+    space = retriever(nlp).space
+    counts = {
+        "entity": len(space.kb),
+        "name": space.kb.n_names,
+        "row": len(space.rows.owner),
+        "warning": sum(space.kb.statistics()["problems"].values()),
+    }
+    parts = [count(number, noun, "entities" if noun == "entity" else "") for noun, number in counts.items()]
+    say(f"{', '.join(parts)}; {size_of(out)}, {seconds(duration)} -> {out}")

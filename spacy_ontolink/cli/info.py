@@ -1,0 +1,69 @@
+"""``ontolink info``: what is in an ontology, a knowledge base or a pipeline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def info(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="An ontology file, a saved knowledge base or a saved pipeline.")
+    ],
+    format: Annotated[str | None, typer.Option(help="Format of an ontology file [default: by content]")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
+) -> None:
+    """Count entities, names, depth and ambiguous names; show warnings."""
+    facts = describe(path, format)
+    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else layout(facts))
+
+
+def describe(path: Path, format: str | None = None) -> dict[str, Any]:
+    """Gather plain facts.
+
+    Raises:
+        OntolinkError: Nothing is there, or it cannot be opened.
+    """
+    from ..errors import DataError, Errors
+    from ..kb import KnowledgeBase
+
+    if not path.exists():
+        raise DataError(Errors.FILE_MISSING.format(path=path))
+    if path.is_file():
+        from ..kb.readers import read_ontology
+
+        return {"kind": "ontology", **read_ontology([path], format=format).statistics()}
+    if (path / "config.cfg").is_file():
+        from .pipelines import load_pipeline, retrievers
+
+        nlp = load_pipeline(str(path))
+        components = {name: _component(nlp.get_pipe(name)) for name in retrievers(nlp)}
+        return {"kind": "pipeline", "language": nlp.lang, "components": ", ".join(nlp.pipe_names), **components}
+    return {"kind": "knowledge base", **KnowledgeBase.from_disk(path).statistics()}
+
+
+def _component(component: Any) -> dict[str, Any]:
+    space = component.space
+    engine = {"encoder": space.encoder.id, "rows": len(space.rows.owner), "index": space.index.describe()}
+    return {**engine, **space.kb.statistics()}
+
+
+def layout(facts: dict[str, Any], indent: str = "") -> str:
+    """Lay nested facts out for people, long mappings cut."""
+    plain = [key for key, value in facts.items() if not isinstance(value, dict)]
+    wide = max((len(_title(key)) for key in plain), default=0) + 2
+    lines = []
+    for key, value in facts.items():
+        if not isinstance(value, dict):
+            number = isinstance(value, int) and not isinstance(value, bool)
+            lines.append(f"{indent}{_title(key):<{wide}}{f'{value:,}' if number else value}")
+        elif value:
+            lines += [f"{indent}{_title(key)}", layout(value, indent + "  ")]
+    return "\n".join(lines)
+
+
+def _title(key: str) -> str:
+    return key.replace("_", " ") if key.islower() else key

@@ -1,0 +1,88 @@
+"""``ontolink link``: documents in, documents with ids out."""
+
+from __future__ import annotations
+
+import time
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .mentions import Mentions
+
+if TYPE_CHECKING:
+    from ..documents import Tally
+
+Format = Literal["jsonl", "tsv", "spacy", "html"]
+_SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".spacy": "spacy", ".html": "html", ".htm": "html"}
+
+
+def link(
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
+    ],
+    input: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="Text, JSONL with mentions, or .spacy; - is standard input.")
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="[default: standard output]")] = None,
+    mentions: Annotated[
+        Mentions | None,
+        typer.Option(help="Where mentions come from [default: the input's, else the pipeline's entities, else names]"),
+    ] = None,
+    format: Annotated[Format | None, typer.Option(help="[default: by the name of --output, else jsonl]")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Candidates to write for each mention (jsonl).")] = 5,
+    spans_key: Annotated[
+        str | None, typer.Option(help="Span group with the mentions of a .spacy input [default: entities, else sc]")
+    ] = None,
+    whole_file: Annotated[bool, typer.Option("--whole-file", help="Text: one document, not one per line.")] = False,
+    links: Annotated[
+        str, typer.Option(help="Web addresses on the HTML page: bioregistry, obo, or a pattern with {id} in it.")
+    ] = "bioregistry",
+) -> None:
+    """Link the mentions in documents to the ontology of a pipeline."""
+    from ..documents import SPANS_KEY, Tally, document_writer, link_pattern, read_documents
+    from ..errors import DataError, Errors
+    from .console import track
+    from .mentions import choose, finder, run
+    from .pipelines import adjust, load_pipeline
+
+    start = time.perf_counter()
+    link_pattern(links)
+    format = format or _SUFFIXES.get(output.suffix.lower() if output else "", "jsonl")
+    nlp = load_pipeline(pipeline)
+    tally = Tally()
+    wanted = mentions in (None, "given")
+    docs = read_documents(input, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally)
+    first = next(docs, None)
+    if first is None:
+        raise DataError(Errors.NO_DOCUMENTS.format(path=input))
+    mentions = mentions or choose(nlp, SPANS_KEY in first.spans)
+    key, find = finder(nlp, mentions, pipeline)
+    adjust(nlp, spans_key=key, k=k)
+    outcome = {"linked": 0, "NIL": 0}
+    title = f"Mentions in {input.name} linked by {Path(pipeline).name}"
+    with document_writer(output, format, spans_key=key, k=k, links=links, title=title, lang=nlp.lang) as write:
+        for doc in run(nlp, track(chain([first], docs), "Linking"), find):
+            spans = doc.ents if key is None else doc.spans.get(key, ())
+            for span in spans:
+                outcome["NIL" if span.kb_id_ in ("", "NIL") else "linked"] += 1
+            write(doc)
+        if mentions == "given" and not tally.mentions:
+            hint = " Find some with --mentions ner, noun-chunks or dictionary."
+            raise DataError(Errors.NO_MENTIONS.format(path=input, verb="link", hint=hint))
+    _summarise(tally, outcome, mentions, time.perf_counter() - start, output)
+
+
+def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: float, output: Path | None) -> None:
+    from .console import count, say, seconds
+
+    total = sum(outcome.values())
+    parts = [
+        f"{count(tally.documents, 'document')}, {count(total, 'mention')} ({mentions}): {outcome['linked']:,} linked"
+    ]
+    if outcome["NIL"]:
+        parts.append(f"{outcome['NIL']:,} NIL")
+    if tally.expanded:
+        parts.append(f"{tally.expanded:,} widened to whole tokens")
+    say(", ".join(parts) + f"; {seconds(duration)}" + (f" -> {output}" if output else ""))

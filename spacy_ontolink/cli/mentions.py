@@ -1,0 +1,77 @@
+"""Where mentions come from, and the run of a pipeline over documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from ..errors import ConfigError, Errors
+from .pipelines import linkers, retriever
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+Mentions = Literal["given", "ner", "noun-chunks", "dictionary"]
+
+Find = Callable[["Doc"], None]
+
+
+def choose(nlp: Language, given: bool) -> Mentions:
+    """Choose what suits: the file's own mentions, else the pipeline's entities, else names of the ontology."""
+    return "given" if given else "ner" if _assigns(nlp, "doc.ents") else "dictionary"
+
+
+def finder(nlp: Language, mentions: Mentions, pipeline: str) -> tuple[str | None, Find]:
+    """Return the span group that mentions will be in (None for ``doc.ents``), and what puts them there.
+
+    Raises:
+        ConfigError: The pipeline lacks what it takes.
+    """
+    from ..documents import SPANS_KEY
+
+    needs = {"ner": ("doc.ents", "entities"), "noun-chunks": ("token.dep", "noun chunks")}
+    if mentions in needs:
+        attribute, what = needs[mentions]
+        if not _assigns(nlp, attribute):
+            others = " or ".join(other for other in get_args(Mentions) if other not in needs)
+            pipes = ", ".join(nlp.pipe_names)
+            raise ConfigError(Errors.NO_FINDER.format(path=pipeline, what=what, pipes=pipes, others=others))
+    if mentions == "noun-chunks":
+        return SPANS_KEY, partial(_put, SPANS_KEY, lambda doc: list(doc.noun_chunks))
+    if mentions == "dictionary":
+        from ..components.dictionary import DictionaryMatcher
+
+        return SPANS_KEY, partial(_put, SPANS_KEY, DictionaryMatcher(retriever(nlp).kb, nlp.Defaults.stop_words))
+    return (None if mentions == "ner" else SPANS_KEY), _leave
+
+
+def run(nlp: Language, docs: Iterable[Doc], find: Find, batch_size: int = 64) -> Iterator[Doc]:
+    """Run the pipeline over documents, finding mentions before the first component that links."""
+    linking = linkers(nlp)
+    docs = nlp.pipe(docs, batch_size=batch_size, disable=linking)
+    docs = _each(docs, find)
+    for name in linking:
+        component: Any = nlp.get_pipe(name)
+        docs = component.pipe(docs, batch_size=batch_size)
+    yield from docs
+
+
+def _each(docs: Iterable[Doc], find: Find) -> Iterator[Doc]:
+    for doc in docs:
+        find(doc)
+        yield doc
+
+
+def _put(spans_key: str, spans_of: Callable[[Doc], list[Any]], doc: Doc) -> None:
+    doc.spans[spans_key] = spans_of(doc)
+
+
+def _leave(doc: Doc) -> None:
+    """Leave a document as it is: it has its mentions."""
+
+
+def _assigns(nlp: Language, attribute: str) -> bool:
+    linking = linkers(nlp)
+    return any(attribute in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names if name not in linking)

@@ -1,0 +1,60 @@
+"""Saved pipelines, opened for the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigError, Errors, OntolinkError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+RETRIEVER = "ontolink_retriever"
+
+
+def load_pipeline(path: str) -> Language:
+    """Open a saved pipeline (a folder, or an installed package) that has a retriever.
+
+    Raises:
+        ConfigError: It is no pipeline, cannot be opened, or has no retriever.
+    """
+    import spacy
+    from spacy.util import is_package
+
+    if not (Path(path) / "config.cfg").is_file() and not is_package(path):
+        reason = "no config.cfg in it" if Path(path).exists() else "no such folder or package"
+        raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason))
+    try:
+        nlp = spacy.load(path)
+    except OntolinkError:
+        raise
+    except (OSError, ValueError) as error:  # what spaCy raises for folders and configs that it cannot use
+        raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=error)) from error
+    if not retrievers(nlp):
+        reason = f"its components are {', '.join(nlp.pipe_names) or 'none'}"
+        raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason))
+    return nlp
+
+
+def retrievers(nlp: Language) -> list[str]:
+    """Return the names of the retrievers in a pipeline."""
+    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == RETRIEVER]
+
+
+def linkers(nlp: Language) -> list[str]:
+    """Return the names of all components that link, in order: the retrievers and the stages after them."""
+    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory.startswith("ontolink_")]
+
+
+def retriever(nlp: Language) -> Any:
+    """Return the first retriever."""
+    return nlp.get_pipe(retrievers(nlp)[0])
+
+
+def adjust(nlp: Language, *, spans_key: str | None, k: int) -> None:
+    """Let all retrievers read their mentions from ``spans_key`` and keep at least ``k`` candidates."""
+    for name in retrievers(nlp):
+        component: Any = nlp.get_pipe(name)
+        component.settings = replace(component.settings, spans_key=spans_key, k=max(k, component.settings.k))

@@ -1,0 +1,46 @@
+"""``ontolink search``: the ranked candidates of one mention."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def search(
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help='A mention, such as "fat percentage".')],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per candidate.")] = False,
+) -> None:
+    """Show what a mention may mean, best first."""
+    from ..documents import SPANS_KEY
+    from ..errors import DataError, Errors
+    from .mentions import run
+    from .pipelines import adjust, load_pipeline
+
+    if not text.strip():
+        raise DataError(Errors.BLANK_MENTION)
+    nlp = load_pipeline(pipeline)
+    adjust(nlp, spans_key=SPANS_KEY, k=k)
+    doc = nlp.make_doc(text)
+    doc.spans[SPANS_KEY] = [doc[:]]
+    (doc,) = run(nlp, [doc], lambda doc: None)
+    (span,) = doc.spans[SPANS_KEY]
+    candidates = span._.ontolink[:k]
+    if as_json:
+        for candidate in candidates:
+            typer.echo(json.dumps(candidate, ensure_ascii=False))
+        return
+    if not candidates:
+        typer.echo("NIL")
+        return
+    wide = max(len(candidate["id"]) for candidate in candidates)
+    for candidate in candidates:
+        matched = (
+            "" if candidate["matched"] == candidate["name"] else f"  ({candidate['scope']}: {candidate['matched']})"
+        )
+        typer.echo(f"{candidate['score']:7.4f}  {candidate['id']:<{wide}}  {candidate['name']}{matched}")

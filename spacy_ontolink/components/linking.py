@@ -1,0 +1,95 @@
+"""The retrieval stage on plain values: distinct requests in, answers out; no Doc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..types import SCOPES, Bools1d, Hits, Mention
+from .settings import Filter
+from .spans import NIL, NO_ANSWER, Answer
+
+if TYPE_CHECKING:
+    from ..kb import KnowledgeBase
+    from ..space import EntitySpace
+
+STAGE = "retriever"
+_SCOPES = np.array(SCOPES, dtype=object)
+
+
+class Request(NamedTuple):
+    """One thing to look up. Equal requests get one encoding and the same answer."""
+
+    mention: Mention
+    long_form: Mention | None = None
+    filter: str = ""
+    """The label whose filter applies; "" for the general one."""
+
+
+def make_masks(
+    kb: KnowledgeBase, filters: Filter | None, label_filters: Mapping[str, Filter]
+) -> dict[str, Bools1d | None]:
+    """Return the entities allowed by label, (E,); under "" for all other labels. None allows all.
+
+    A label's filter narrows the general one.
+
+    Raises:
+        ConfigError: A branch that the KB does not have.
+    """
+    general = kb.mask(**filters) if filters else None
+    masks: dict[str, Bools1d | None] = {"": general}
+    for label, label_filter in label_filters.items():
+        mask = kb.mask(**label_filter) if label_filter else None
+        masks[label] = general if mask is None else mask if general is None else general & mask
+    return masks
+
+
+def answer(
+    space: EntitySpace,
+    requests: Sequence[Request],
+    masks: Mapping[str, Bools1d | None],
+    *,
+    k: int,
+    weights: Sequence[float],
+    threshold: float | None,
+) -> list[Answer]:
+    """Answer all requests, with one retrieval of the distinct ones per filter; blank mentions are not looked up."""
+    from ..space.retrieval import Query, retrieve
+
+    answers: dict[Request, Answer] = {}
+    waiting: dict[str, list[Request]] = {}
+    for request in dict.fromkeys(requests):
+        if request.mention.text.strip():
+            waiting.setdefault(request.filter, []).append(request)
+        else:
+            answers[request] = NO_ANSWER
+    for name, group in waiting.items():
+        queries = [Query(request.mention, request.long_form) for request in group]
+        hits = retrieve(space, queries, k, masks[name], tuple(weights))
+        answers.update(zip(group, _answers(space, hits, threshold), strict=True))
+    return [answers[request] for request in requests]
+
+
+def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[Answer]:
+    """Turn hits into columns: one vectorised look-up per batch, then slices."""
+    kb, found = space.kb, hits.entities >= 0
+    positions = space.rows.name[hits.rows[found]]
+    entities = hits.entities[found]
+    ids, names, matched = kb.ids_of(entities), kb.names_of(entities), kb.texts_of(positions)
+    scopes, scores = _SCOPES[kb.name_scope[positions]].tolist(), hits.scores[found].tolist()
+    answers = []
+    stop = 0
+    for count in found.sum(axis=1).tolist():
+        start, stop = stop, stop + count
+        columns = {
+            "id": ids[start:stop],
+            "name": names[start:stop],
+            "matched": matched[start:stop],
+            "scope": scopes[start:stop],
+            "scores": {STAGE: scores[start:stop]},
+        }
+        linked = count and (threshold is None or scores[start] >= threshold)
+        answers.append(Answer(ids[start] if linked else NIL, columns))
+    return answers

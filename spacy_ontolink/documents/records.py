@@ -1,0 +1,57 @@
+"""One mention of a linked document as plain values: the row that every output format shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spacy.tokens import Doc, Span
+
+GIVEN = "ontolink_given"
+"""Key of ``doc.user_data`` for what a file said of a document: its id, and its mentions in the order of the spans."""
+
+SPANS_KEY = "ontolink"
+"""Span group for mentions that were read from a file or found by the command line."""
+
+NIL = "NIL"
+
+
+def spans_of(doc: Doc, spans_key: str | None) -> Sequence[Span]:
+    """Return the mentions of a document: a span group, or its entities when ``spans_key`` is None."""
+    return doc.ents if spans_key is None else list(doc.spans.get(spans_key, ()))
+
+
+def candidates_of(span: Span) -> list[dict[str, Any]]:
+    """Return the ranked candidates that the pipeline left on a span."""
+    return list(span._.ontolink or ()) if Span.has_extension("ontolink") else []
+
+
+def document_id(doc: Doc) -> str:
+    """Return the id that the document's file gave it."""
+    return str(doc.user_data.get(GIVEN, {}).get("id", ""))
+
+
+def mention_records(doc: Doc, spans_key: str | None, k: int) -> list[dict[str, Any]]:
+    """Describe each mention: offsets, text and label, the link, and its best ``k`` candidates.
+
+    Offsets are those of the file where it gave any (the span may be wider, since it ends where tokens end), and
+    ``kb_ids`` are its gold ids. ``kb_id`` is the answer: an id, ``NIL`` (looked, found none) or empty (not looked).
+    """
+    spans = spans_of(doc, spans_key)
+    given = doc.user_data.get(GIVEN, {}).get("mentions", [])
+    if len(given) != len(spans):
+        given = [None] * len(spans)
+    return [_record(span, original, k) for span, original in zip(spans, given, strict=True)]
+
+
+def _record(span: Span, given: dict[str, Any] | None, k: int) -> dict[str, Any]:
+    record: dict[str, Any] = {"start": span.start_char, "end": span.end_char, "text": span.text, "label": span.label_}
+    if given:
+        record.update(given)
+    candidates = candidates_of(span)
+    record["kb_id"] = span.kb_id_
+    best = next((candidate for candidate in candidates if candidate["id"] == span.kb_id_), None)
+    if best:
+        record.update({key: best.get(key) for key in ("name", "matched", "score")})
+    record["candidates"] = candidates[:k]
+    return record

@@ -1,0 +1,105 @@
+"""Tell the format of an ontology file from its first bytes; the name only decides what they leave open."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from ...errors import Errors, OntologyError
+from .sources import read_head
+
+FORMATS = ("obo", "obographs", "owl", "table", "jsonl")
+
+_BINARY = (
+    (b"\x89PNG", "it is a PNG image"),
+    (b"%PDF", "it is a PDF document"),
+    (b"PK\x03\x04", "it is a zip archive or Office document; unpack or export it"),
+    (b"BZh", "it is packed with bzip2; unpack it"),
+    (b"\xfd7zXZ", "it is packed with xz; unpack it"),
+    (b"\x28\xb5\x2f\xfd", "it is packed with zstd; unpack it"),
+    (b"\xff\xfe", "it is UTF-16 text; save it as UTF-8"),
+    (b"\xfe\xff", "it is UTF-16 text; save it as UTF-8"),
+)
+_UNREAD = (
+    (re.compile(rb"(?:<[?!][^>]*>\s*)*<html|<!doctype html", re.IGNORECASE), "it is an HTML page"),
+    (re.compile(rb"(?:<[?!][^>]*>\s*)*<(?:owl:)?Ontology\b"), "it is OWL/XML; convert it to RDF/XML or OBO"),
+    (re.compile(rb"@(?:prefix|base)\b|PREFIX\b"), "it is Turtle; convert it to RDF/XML or OBO"),
+    (re.compile(rb"Prefix(?:\(|:)|Ontology\("), "it is OWL in functional or Manchester syntax; convert it to OBO"),
+    (re.compile(rb"version https://git-lfs"), "it is a Git LFS pointer; fetch the file itself"),
+)
+_OBO = re.compile(
+    rb"^(?:format-version|data-version|ontology|default-namespace|synonymtypedef|subsetdef|id|name) ?:"
+    rb"|^\[(?:Term|Typedef)\]",
+    re.MULTILINE,
+)
+_RDF = re.compile(rb"<(?:\w+:)?RDF\b|22-rdf-syntax-ns#")
+_GRAPHS = re.compile(rb'"(?:graphs|nodes)"\s*:')
+_SUFFIXES = {".obo": "obo", ".owl": "owl", ".rdf": "owl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "obographs",
+             ".csv": "table", ".tsv": "table", ".tab": "table", ".txt": "table"}  # fmt: skip
+
+
+def sniff(path: Path, format: str | None = None) -> str:
+    """Return the format of a file; a ``format`` given by the user is trusted if the file is text of some ontology kind.
+
+    Raises:
+        OntologyError: There is no such file, it is a folder, empty, of a kind that no reader reads, or ``format`` is
+            not one of ``FORMATS``.
+    """
+    if format is not None and format not in FORMATS:
+        raise _unknown(path, f"there is no format '{format}'")
+    head = read_head(path)
+    text = head.lstrip()
+    if not text:
+        raise _unknown(path, "the file is empty")
+    if (reason := _why_unread(text)) is not None:
+        raise _unknown(path, reason)
+    found, reason = (format, "") if format is not None else _from_text(text, _suffix(path))
+    if found is None:
+        raise _unknown(path, reason)
+    return found
+
+
+def _unknown(path: Path, reason: str) -> OntologyError:
+    return OntologyError(Errors.FORMAT_UNKNOWN.format(path=path, reason=reason, formats=", ".join(FORMATS)))
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def _why_unread(head: bytes) -> str | None:
+    """Return why no reader reads this, or None if one may."""
+    for magic, reason in _BINARY:
+        if head.startswith(magic):
+            return reason
+    if b"\0" in head:
+        return "it is binary data"
+    return next((reason for pattern, reason in _UNREAD if pattern.match(head)), None)
+
+
+def _from_text(head: bytes, suffix: str) -> tuple[str | None, str]:
+    """Return the format, or None and the reason."""
+    if head.startswith(b"<"):
+        return ("owl", "") if _RDF.search(head) else (None, "it is XML, but not RDF/XML")
+    if head.startswith(b"{"):
+        return _from_json(head, suffix)
+    guess = _SUFFIXES.get(suffix)
+    if guess != "table" and _OBO.search(head):
+        return "obo", ""
+    if head.startswith(b"["):
+        return None, "it is a JSON array or nothing known; write one JSON object per line"
+    first = head.partition(b"\n")[0]
+    if guess == "table" or (guess is None and re.search(rb"[\t,;|]", first)):
+        return "table", ""
+    return guess, f"it begins with {first[:40].decode('utf-8', 'replace').strip()!r}"
+
+
+def _from_json(head: bytes, suffix: str) -> tuple[str | None, str]:
+    try:
+        row = json.loads(head.partition(b"\n")[0])
+    except (ValueError, RecursionError):  # an object over several lines, or on a line longer than the head
+        if suffix not in (".jsonl", ".ndjson") and _GRAPHS.search(head):
+            return "obographs", ""
+        return _SUFFIXES.get(suffix), "it is JSON, but neither OBO Graphs nor one object per line"
+    return ("obographs" if "graphs" in row or "nodes" in row else "jsonl"), ""

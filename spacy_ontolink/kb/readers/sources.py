@@ -1,0 +1,80 @@
+"""Ontology files as bytes and as numbered lines: gzip seen through, undecodable lines repaired and reported."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from ...errors import Errors, OntologyError
+from .report import ReadReport
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, unpacking gzip whatever its name says.
+
+    Raises:
+        OntologyError: There is no such file, it is a folder, or it cannot be read (also while the block reads it).
+    """
+    try:
+        if not path.exists():
+            raise OntologyError(Errors.FILE_MISSING.format(path=path))
+        if path.is_dir():
+            raise OntologyError(Errors.UNREADABLE.format(path=path, reason="it is a folder; name the file in it"))
+        with path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+            file.seek(0)
+            # GzipFile reads lines in Python, a BufferedReader around it in C.
+            unpacked = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), 1 << 16) if packed else file
+            yield cast(BinaryIO, unpacked)
+    except (OSError, EOFError, zlib.error) as error:
+        raise OntologyError(Errors.UNREADABLE.format(path=path, reason=error)) from error
+
+
+def read_head(path: Path, size: int = 1 << 16) -> bytes:
+    """Return the first ``size`` bytes of the unpacked file, without a byte order mark."""
+    with open_bytes(path) as file:
+        return file.read(size).removeprefix(_BOM)
+
+
+def read_lines(path: Path, report: ReadReport) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number from 1, without line end.
+
+    A line that is not UTF-8 is read as Latin-1 and counted. Only line feed, carriage return or both
+    end a line: a form feed or U+2028 inside a clause does not.
+    """
+    number = 0
+    with open_bytes(path) as file:
+        for raw in file:
+            if not number:
+                raw = raw.removeprefix(_BOM)
+            number += 1
+            raw = raw.rstrip(b"\r\n")
+            try:
+                line = raw.decode()
+            except UnicodeDecodeError:
+                line = raw.decode("latin-1")
+                report.problem("not UTF-8, read as Latin-1", line, number)
+            if "\r" not in line:
+                yield number, line
+                continue
+            for part in line.split("\r"):
+                yield number, part
+                number += 1
+            number -= 1
+
+
+def tidy(text: str) -> str:
+    """Collapse white space (no-break spaces, too), cut it off the ends, and replace lone surrogates."""
+    text = " ".join(text.split())
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -1,0 +1,126 @@
+import json
+from typing import NamedTuple
+
+import pytest
+import spacy
+
+from spacy_ontolink.cli import main
+
+OBO = """format-version: 1.2
+ontology: toy
+
+[Term]
+id: T:1
+name: body fat percentage
+synonym: "fat percentage" EXACT []
+synonym: "BF" RELATED []
+is_a: T:0
+
+[Term]
+id: T:2
+name: milk yield
+alt_id: T:22
+is_a: T:3
+
+[Term]
+id: T:3
+name: yield trait
+is_a: T:0
+
+[Term]
+id: T:0
+name: trait
+
+[Term]
+id: T:8
+name: amount of milk
+is_obsolete: true
+replaced_by: T:2
+"""
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def ontolink(capsys):
+    """Run the command line in this process."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit:
+            main([str(argument) for argument in arguments])
+        return Result(exit.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def refused(ontolink):
+    """Run what must be refused: exit code 2 and one line on standard error; return the line."""
+
+    def run(*arguments):
+        result = ontolink(*arguments)
+        assert result.code == 2, result.err
+        *before, line = result.err.splitlines()
+        assert all(step.endswith(" s") for step in before)  # what was done until then
+        assert line.startswith("ontolink: ")
+        assert "Traceback" not in result.err
+        assert result.out == ""
+        return line
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ontology") / "toy.obo"
+    path.write_text(OBO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def pipeline(toy):
+    """A saved pipeline without anything that finds mentions."""
+    return built(toy, "pipeline")
+
+
+@pytest.fixture(scope="session")
+def ner_pipeline(toy):
+    """A saved pipeline with a component that finds entities."""
+    base = spacy.blank("en")
+    ruler = base.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "TRAIT", "pattern": "fat percentage"}, {"label": "TRAIT", "pattern": "milk yields"}])
+    base.to_disk(toy.parent / "base")
+    return built(toy, "ner", "--base-model", str(toy.parent / "base"))
+
+
+def built(toy, name, *options):
+    with pytest.raises(SystemExit) as exit:
+        main(["build", str(toy), str(toy.parent / name), *options])
+    assert exit.value.code == 0
+    return toy.parent / name
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Two documents with gold mentions: current, old, several, unknown and no ids."""
+    first = "Fat percentage and amount of milk; BF rose."
+    second = "The yield was low."
+    rows = [
+        {"id": "a", "text": first, "mentions": [
+            {"start": 0, "end": 14, "text": "Fat percentage", "label": "TRAIT", "kb_ids": ["T:1"]},
+            {"start": 19, "end": 33, "text": "amount of milk", "label": "TRAIT", "kb_ids": ["T:8"]},
+            {"start": 35, "end": 37, "text": "BF", "label": "TRAIT", "kb_ids": ["X:1", "T:1"]},
+        ]},
+        {"id": "b", "text": second, "mentions": [
+            {"start": 4, "end": 9, "text": "yield", "label": "TRAIT", "kb_ids": ["T:9"]},
+            {"start": 14, "end": 17, "text": "low", "label": "", "kb_ids": []},
+        ]},
+    ]  # fmt: skip
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path

@@ -1,0 +1,153 @@
+import json
+
+import pytest
+import spacy
+
+from spacy_ontolink.cli.build import _encoder
+
+
+def test_pipeline_links_after_spacy_load(pipeline):
+    nlp = spacy.load(pipeline)
+    doc = nlp.make_doc("The fat percentage")
+    doc.ents = [spacy.tokens.Span(doc, 1, 3, label="TRAIT")]
+    assert [ent.kb_id_ for ent in nlp(doc).ents] == ["T:1"]
+
+
+def test_summary(ontolink, toy, tmp_path):
+    result = ontolink("build", toy, tmp_path / "out")
+    assert result.code == 0
+    assert result.out == ""
+    assert "4 entities, 7 names, 7 rows, 0 warnings" in result.err.splitlines()[-1]
+
+
+def test_settings_reach_the_pipeline(ontolink, toy, tmp_path):
+    out = tmp_path / "out"
+    assert (
+        ontolink(
+            "build", toy, out, "-k", 3, "--pooling", 0.2, "--name-pooling", 0.1, "--spans-key", "sc", "--lang", "de"
+        ).code
+        == 0
+    )
+    nlp = spacy.load(out)
+    block = nlp.get_pipe_config("ontolink_retriever")
+    assert nlp.lang == "de"
+    assert (block["k"], block["pooling"], block["name_pooling"], block["spans_key"]) == (3, 0.2, 0.1, "sc")
+
+
+def test_nothing_of_this_machine_is_stored(pipeline):
+    for name in ("config.cfg", "meta.json"):
+        assert str(pipeline.parent) not in (pipeline / name).read_text("utf-8")
+
+
+def test_several_ontologies_in_one(ontolink, toy, tmp_path):
+    rows = [{"id": "Y:1", "name": "wool length"}]
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert ontolink("build", toy, other, tmp_path / "out").code == 0
+    kb = spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").kb
+    assert kb.prefixes() == {"T": 4, "Y": 1}
+
+
+def test_table_with_columns(ontolink, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("Code,Label\nX:1,fat\nX:2,milk\n", "utf-8")
+    assert ontolink("build", table, tmp_path / "out", "--columns", "id=Code, name=Label").code == 0
+    assert spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").kb["X:2"].name == "milk"
+
+
+def test_base_model_keeps_its_components(ner_pipeline):
+    nlp = spacy.load(ner_pipeline)
+    assert nlp.pipe_names == ["entity_ruler", "ontolink_retriever"]
+    (ent,) = nlp("The fat percentage fell.").ents
+    assert (ent.label_, ent.kb_id_) == ("TRAIT", "T:1")
+
+
+CONFIG = """
+[nlp]
+lang = "en"
+pipeline = ["linker"]
+
+[components]
+
+[components.linker]
+factory = "{factory}"
+"""
+
+
+def test_config_file(ontolink, toy, tmp_path):
+    config = tmp_path / "own.cfg"
+    config.write_text(CONFIG.format(factory="ontolink_retriever") + "k = 2\n", "utf-8")
+    assert ontolink("build", toy, tmp_path / "out", "--config", config).code == 0
+    nlp = spacy.load(tmp_path / "out")
+    assert len(nlp.get_pipe("linker").kb) == 4
+    assert nlp.get_pipe("linker").settings.k == 2
+
+
+@pytest.mark.parametrize("content", ["[nlp", CONFIG.format(factory="sentencizer")])
+def test_config_that_is_none(refused, toy, tmp_path, content):
+    config = tmp_path / "own.cfg"
+    config.write_text(content, "utf-8")
+    assert "own.cfg is not a config to build from" in refused("build", toy, tmp_path / "out", "--config", config)
+    assert not (tmp_path / "out").exists()
+
+
+def test_existing_folder_is_replaced_only_when_told(ontolink, refused, toy, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("precious")
+    assert "--overwrite" in refused("build", toy, out)
+    assert (out / "mine.txt").exists()
+    assert ontolink("build", toy, out, "--overwrite").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert (out / "config.cfg").exists()
+    assert not (out / "mine.txt").exists()
+
+
+def test_out_that_is_a_file(refused, toy):
+    assert "the last argument is the folder to write" in refused("build", toy, toy)
+
+
+@pytest.mark.parametrize("content", ["", "format-version: 1.2\nontology: toy\n", "just text\n"])
+def test_ontology_with_nothing_in_it(refused, tmp_path, content):
+    path = tmp_path / "empty.obo"
+    path.write_text(content, "utf-8")
+    assert "empty.obo" in refused("build", path, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.obo"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--hybrid"], "--hybrid and --encoder lexical"),
+        (["--columns", "id"], "--columns 'id'"),
+        (["--base-model", "no/such/pipeline"], "no/such/pipeline"),
+        (["--lang", "zz"], "zz"),
+        (["--index", "hnsw"], "dense"),
+        (["--config", "none.cfg"], "none.cfg"),
+        (["--encoder", "./no-such-encoder"], "no-such-encoder"),
+    ],
+)
+def test_options_that_make_no_sense(refused, toy, tmp_path, options, words):
+    assert words in refused("build", toy, tmp_path / "out", *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_ontology(refused, tmp_path):
+    assert "none.obo" in refused("build", tmp_path / "none.obo", tmp_path / "out")
+
+
+def test_retriever_on_top_of_a_retriever(refused, toy, pipeline, tmp_path):
+    assert "has an ontolink_retriever already" in refused("build", toy, tmp_path / "out", "--base-model", pipeline)
+
+
+def test_strict_names_the_line(refused, toy, tmp_path):
+    path = tmp_path / "bad.obo"
+    path.write_text(toy.read_text("utf-8").replace("is_a: T:3", "synonym: unquoted EXACT []"), "utf-8")
+    assert "bad.obo, line 14" in refused("build", path, tmp_path / "out", "--strict")
+
+
+def test_encoder_blocks():
+    assert _encoder("lexical", False, 0.5)["@ontolink_encoders"] == "spacy-ontolink.LexicalEncoder.v1"
+    assert _encoder("a/b", False, 0.5)["model"] == "a/b"
+    hybrid = _encoder("a/b", True, 0.3)
+    assert (hybrid["weight"], hybrid["dense"]["model"]) == (0.3, "a/b")

@@ -1,0 +1,195 @@
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import DocBin
+
+from spacy_ontolink.documents import SPANS_KEY
+
+TEXT = "Fat percentage rose.\n\nThe milk yield and milk yields fell.\n"
+
+
+@pytest.fixture
+def notes(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text(TEXT, "utf-8")
+    return path
+
+
+def rows(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def links(text):
+    return [[(mention["text"], mention["kb_id"]) for mention in row["mentions"]] for row in rows(text)]
+
+
+def test_given_mentions(ontolink, pipeline, corpus):
+    result = ontolink("link", pipeline, corpus)
+    assert result.code == 0
+    assert links(result.out)[0] == [("Fat percentage", "T:1"), ("amount of milk", "T:2"), ("BF", "T:1")]
+    assert links(result.out)[1][1] == ("low", "NIL")  # no n-gram of it is in any name
+    first = rows(result.out)[0]["mentions"][0]
+    assert (first["label"], first["kb_ids"], first["matched"]) == ("TRAIT", ["T:1"], "fat percentage")
+    assert first["candidates"][0]["id"] == "T:1"
+    assert "2 documents, 5 mentions (given)" in result.err
+
+
+def test_dictionary_is_the_choice_for_text_without_ner(ontolink, pipeline, notes):
+    result = ontolink("link", pipeline, notes)
+    assert links(result.out) == [[("Fat percentage", "T:1")], [("milk yield", "T:2")]]
+    assert [row["id"] for row in rows(result.out)] == ["1", "3"]
+    assert "(dictionary)" in result.err
+
+
+def test_ner_is_the_choice_where_there_is_one(ontolink, ner_pipeline, notes):
+    result = ontolink("link", ner_pipeline, notes)
+    assert links(result.out) == [[], [("milk yields", "T:2")]]
+    assert "(ner)" in result.err
+
+
+def test_dictionary_instead_of_ner(ontolink, ner_pipeline, notes):
+    result = ontolink("link", ner_pipeline, notes, "--mentions", "dictionary")
+    assert links(result.out) == [[("Fat percentage", "T:1")], [("milk yield", "T:2")]]
+
+
+def test_whole_file_is_one_document(ontolink, pipeline, notes):
+    (row,) = rows(ontolink("link", pipeline, notes, "--whole-file").out)
+    assert row["text"] == TEXT
+    assert [mention["text"] for mention in row["mentions"]] == ["Fat percentage", "milk yield"]
+
+
+def test_k_limits_what_is_written(ontolink, pipeline, corpus):
+    for k in (1, 3):
+        mentions = rows(ontolink("link", pipeline, corpus, "-k", k).out)[0]["mentions"]
+        assert max(len(mention["candidates"]) for mention in mentions) <= k
+
+
+def test_tsv(ontolink, pipeline, corpus, tmp_path):
+    out = tmp_path / "out.tsv"
+    result = ontolink("link", pipeline, corpus, "--output", out)
+    assert result.out == ""
+    assert str(out) in result.err
+    with out.open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file, delimiter="\t"))
+    assert [row["kb_id"] for row in table][:3] == ["T:1", "T:2", "T:1"]
+    assert float(table[0]["score"]) > 0.9
+
+
+def test_html(ontolink, pipeline, corpus, tmp_path):
+    out = tmp_path / "out.html"
+    assert ontolink("link", pipeline, corpus, "-o", out, "--links", "https://x.org/{local}").code == 0
+    assert 'href="https://x.org/1"' in out.read_text("utf-8")
+
+
+def test_spacy_in_and_out(ontolink, ner_pipeline, notes, tmp_path):
+    out, again = tmp_path / "out.spacy", tmp_path / "again.jsonl"
+    assert ontolink("link", ner_pipeline, notes, "-o", out).code == 0
+    docs = list(DocBin().from_disk(out).get_docs(spacy.blank("en").vocab))
+    assert [(ent.text, ent.kb_id_) for ent in docs[1].ents] == [("milk yields", "T:2")]
+    assert docs[1].ents[0]._.kb_ents[0][0] == "T:2"
+    assert ontolink("link", ner_pipeline, out, "-o", again).code == 0
+    assert links(again.read_text("utf-8")) == [[], [("milk yields", "T:2")]]
+
+
+def test_format_wins_over_the_name(ontolink, pipeline, corpus, tmp_path):
+    out = tmp_path / "out.txt"
+    assert ontolink("link", pipeline, corpus, "-o", out, "--format", "tsv").code == 0
+    assert out.read_text("utf-8").startswith("document\t")
+
+
+def test_noun_chunks_need_a_parser(refused, pipeline, notes):
+    assert "no component that finds noun chunks" in refused("link", pipeline, notes, "--mentions", "noun-chunks")
+
+
+def test_noun_chunks(ontolink, toy, tmp_path):
+    @Language.component("toy_parser", assigns=["token.dep"])
+    def toy_parser(doc):
+        verb = doc[2]
+        for token, head, dep in zip(
+            doc, (doc[1], verb, verb, verb), ("compound", "nsubj", "ROOT", "punct"), strict=True
+        ):
+            token.head, token.dep_, token.pos_ = head, dep, "VERB" if token is verb else "NOUN"
+        return doc
+
+    base = spacy.blank("en")
+    base.add_pipe("toy_parser")
+    base.to_disk(tmp_path / "base")
+    assert ontolink("build", toy, tmp_path / "out", "--base-model", tmp_path / "base").code == 0
+    (tmp_path / "notes.txt").write_text("Milk yield fell.\n", "utf-8")
+    result = ontolink("link", tmp_path / "out", tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert links(result.out) == [[("Milk yield", "T:2")]]
+
+
+def test_standard_input(ontolink, pipeline, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    assert links(ontolink("link", pipeline, "-").out)[0] == [("Fat percentage", "T:1")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "words"),
+    [
+        ("none.txt", None, [], "No such input file"),
+        ("empty.txt", "\n \n", [], "no document in it"),
+        ("bad.jsonl", '{"text": "a"}\n{"text": 3}\n', [], "bad.jsonl, line 2"),
+        ("bare.jsonl", '{"text": "fat", "mentions": []}\n', [], "no mention in it to link"),
+        ("text.txt", "fat\n", ["--mentions", "given"], "no mention in it to link"),
+        ("text.txt", "fat\n", ["--mentions", "ner"], "no component that finds entities"),
+        ("text.txt", "fat\n", ["--format", "spacy"], "--output"),
+        ("text.txt", "fat\n", ["--links", "nowhere"], "bioregistry, obo"),
+        ("text.spacy", "fat\n", [], "is not a .spacy file"),
+    ],
+)
+def test_bad_input_leaves_nothing(refused, pipeline, tmp_path, name, content, options, words):
+    if content is not None:
+        (tmp_path / name).write_text(content, "utf-8")
+    output = [] if "spacy" in options else ["--output", tmp_path / "out.jsonl"]
+    assert words in refused("link", pipeline, tmp_path / name, *output, *options)
+    assert {path.name for path in tmp_path.iterdir()} <= {name}
+
+
+@pytest.mark.parametrize("what", ["missing", "file", "folder", "plain"])
+def test_what_is_no_pipeline(refused, notes, tmp_path, what):
+    path = tmp_path / what
+    if what == "file":
+        path.write_text("x")
+    elif what == "folder":
+        path.mkdir()
+    elif what == "plain":
+        spacy.blank("en").to_disk(path)
+    assert f"{what} is not a spaCy pipeline with an ontolink component" in refused("link", path, notes)
+
+
+def test_interrupt_leaves_nothing(ontolink, pipeline, corpus, tmp_path, monkeypatch):
+    def interrupted(*_):
+        yield from ()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacy_ontolink.cli.mentions.run", interrupted)
+    before = sorted(tmp_path.iterdir())
+    assert ontolink("link", pipeline, corpus, "-o", tmp_path / "out.jsonl").code == 130
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_reader_of_the_output_may_leave(pipeline, tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("milk yield and fat percentage\n" * 3000, "utf-8")
+    command = f"{sys.executable} -m spacy_ontolink link {pipeline} {path} | head -n 1"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=os.environ)
+    assert len(rows(result.stdout)) == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_formats_are_those_of_the_writer():
+    from spacy_ontolink.cli.link import Format
+    from spacy_ontolink.documents import FORMATS
+
+    assert get_args(Format) == FORMATS
+    assert SPANS_KEY == "ontolink"

@@ -1,0 +1,126 @@
+import pytest
+import spacy
+
+TERMS = """format-version: 1.2
+ontology: toy
+
+[Term]
+id: T:1
+name: body fat percentage
+synonym: "fat percentage" EXACT []
+synonym: "BF" RELATED []
+
+[Term]
+id: T:2
+name: milk yield
+is_a: T:3
+
+[Term]
+id: T:3
+name: yield trait
+
+[Term]
+id: T:4
+name: β-carotene level
+synonym: "beta carotene level" EXACT []
+
+[Term]
+id: T:5
+name: café fibre
+
+[Term]
+id: T:8
+name: lactation amount
+is_obsolete: true
+replaced_by: T:2
+"""
+
+OTHER_TERMS = """format-version: 1.2
+ontology: other
+
+[Term]
+id: X:9
+name: breast feeding
+synonym: "BF" RELATED []
+
+[Term]
+id: X:10
+name: milk yield of cows
+"""
+
+PHRASES = ["BF", "body fat percentage", "milk yield", "beta-carotene level", "BFP", "zzzqqq"]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONTOLINK_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def obo(tmp_path):
+    path = tmp_path / "toy.obo"
+    path.write_text(TERMS, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def other_obo(tmp_path):
+    path = tmp_path / "other.obo"
+    path.write_text(OTHER_TERMS, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def make_nlp(obo):
+    """Make a pipeline that finds PHRASES as entities (label TRAIT) and spans ("sc"), and links them to the toy."""
+
+    def make(ruler=True, **config):
+        nlp = spacy.blank("en")
+        if ruler:
+            patterns = [{"label": "TRAIT", "pattern": phrase} for phrase in PHRASES]
+            nlp.add_pipe("entity_ruler").add_patterns(patterns)
+            nlp.add_pipe("span_ruler", config={"spans_key": "sc"}).add_patterns(patterns)
+        nlp.add_pipe("ontolink_retriever", config={"ontology": obo} | config)
+        return nlp
+
+    return make
+
+
+class CountingEncoder:
+    """Passes everything on to another encoder and keeps what it was asked to encode."""
+
+    def __init__(self, encoder):
+        self._encoder = encoder
+        self.seen = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._encoder, name)
+
+    def encode_mentions(self, mentions):
+        self.seen += mentions
+        return self._encoder.encode_mentions(mentions)
+
+
+@pytest.fixture
+def count_encodings():
+    """Return a function that makes a component's encoder count; it returns the list of mentions encoded."""
+
+    def count(component):
+        counter = CountingEncoder(component.space.encoder)
+        object.__setattr__(component.space, "encoder", counter)
+        return counter.seen
+
+    return count
+
+
+@pytest.fixture
+def results():
+    """Return a function that gives all that linking left on the entities, or on the spans of a group."""
+
+    def results(doc, key=None):
+        spans = doc.spans[key] if key else doc.ents
+        return [(x.start, x.end, x.label_, x.id_, x.kb_id_, x._.kb_ents, x._.ontolink) for x in spans]
+
+    return results

@@ -1,0 +1,55 @@
+import pytest
+import spacy
+
+from spacy_ontolink.components.dictionary import DictionaryMatcher
+from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.types import Entity, Synonym
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return spacy.blank("en")
+
+
+@pytest.fixture(scope="module")
+def matcher(nlp):
+    entities = [
+        Entity("T:1", "body fat percentage", (Synonym("fat percentage", "EXACT"), Synonym("BF", "RELATED"))),
+        Entity("T:2", "milk yield"),
+        Entity("T:3", "β-carotene level"),
+        Entity("T:4", "café au lait spot", (Synonym("CAL", "RELATED"), Synonym("may", "RELATED"))),
+        Entity("T:5", "fat"),
+        Entity("T:6", "2024", (Synonym("12-13", "RELATED"),)),
+    ]
+    return DictionaryMatcher(KnowledgeBase.from_entities(entities), nlp.Defaults.stop_words)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The Body Fat percentage was high.", ["Body Fat percentage"]),  # the longest, not "fat" in it
+        ("fat percentage; fat", ["fat percentage", "fat"]),
+        ("milk\n\tyield", ["milk\n\tyield"]),
+        ("Beta-carotene level, β carotene level", ["Beta-carotene level", "β carotene level"]),
+        ("a cafe\u0301-au-lait spot", ["cafe\u0301-au-lait spot"]),
+        ("ca\u00adfé au lait spot", ["ca\u00adfé au lait spot"]),
+        ("CAL on the cal", ["CAL"]),  # a short name in capitals is found in capitals only
+        ("It may be BF in 2024, ages 12-13.", []),  # stop words, too short, no letter
+        ("milking yields", []),
+        ("", []),
+        (" \n ", []),
+        ("\u0645\u0631\u062d\u0628\u0627 milk yield", ["milk yield"]),
+    ],
+)
+def test_names_in_text(nlp, matcher, text, found):
+    assert [span.text for span in matcher(nlp(text))] == found
+
+
+def test_matches_begin_and_end_with_tokens(nlp, matcher):
+    doc = spacy.tokens.Doc(nlp.vocab, words=["milk", "yield-", "fat", "percentage"])
+    assert [span.text for span in matcher(doc)] == ["fat percentage"]
+
+
+def test_nothing_useful_in_the_dictionary(nlp):
+    matcher = DictionaryMatcher(KnowledgeBase.from_entities([Entity("T:1", "AB")]))
+    assert matcher(nlp("AB and more")) == []

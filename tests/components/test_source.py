@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import pytest
+
+from spacy_ontolink.components.source import cache_folder, check_ontology, names_only
+from spacy_ontolink.errors import ConfigError
+
+
+def test_ontology_files_become_absolute(tmp_path, monkeypatch):
+    (tmp_path / "toy.obo").touch()
+    monkeypatch.chdir(tmp_path)
+    assert check_ontology("toy.obo") == check_ontology(["toy.obo"]) == [tmp_path / "toy.obo"]
+    assert check_ontology(None) == check_ontology([]) == []
+    with pytest.raises(ConfigError, match=r"No such file or folder: other\.obo"):
+        check_ontology(["toy.obo", "other.obo"])
+
+
+def test_the_cache_can_be_moved(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONTOLINK_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("ONTOLINK_CACHE")
+    assert "spacy-ontolink" in cache_folder().parts
+
+
+def test_absolute_paths_are_cut_to_names(tmp_path):
+    block = {"@x": "a/b", "model": str(tmp_path / "MiniLM"), "parts": [{"path": str(tmp_path)}], "n": 1, "none": None}
+    assert names_only(block) == {
+        "@x": "a/b", "model": "MiniLM", "parts": [{"path": Path(tmp_path).name}], "n": 1, "none": None
+    }  # fmt: skip

@@ -1,0 +1,80 @@
+import gzip
+
+import pytest
+
+from spacy_ontolink.errors import OntologyError
+from spacy_ontolink.kb.readers.sniff import sniff
+
+OBO = b"format-version: 1.2\n\n[Term]\nid: T:1\nname: milk yield\n"
+ROW = b'{"id": "T:1", "name": "milk yield"}\n'
+OWL = b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"></rdf:RDF>'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("a.obo", OBO, "obo"),
+        ("a.owl", OBO, "obo"),
+        ("a", OBO, "obo"),
+        ("a", b"\xef\xbb\xbf\r\n[Term]\r\nid: T:1\r\n", "obo"),
+        ("a", b"! by hand\n[Term]\nid: T:1\n", "obo"),
+        ("a.jsonl", ROW, "jsonl"),
+        ("a.txt", ROW, "jsonl"),
+        ("a.jsonl", b'{"id": "T:1", "definition": "' + b"x" * 100_000 + b'"}', "jsonl"),
+        ("a.json", b'{\n  "graphs" : [ {} ]\n}', "obographs"),
+        ("a", b'{"graphs": []}', "obographs"),
+        ("a.owl", OWL, "owl"),
+        ("a.xml", OWL, "owl"),
+        ("a.csv", b"id;name\nT:1;milk yield\n", "table"),
+        ("a.txt", b"id\tname\nT:1\tmilk yield\n", "table"),
+        ("a", b"id,name\nT:1,milk yield\n", "table"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_formats_are_told_from_content_then_name(tmp_path, name, data, format, packed):
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    assert sniff(path) == format
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b" \n\n", "empty"),
+        (gzip.compress(b""), "empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "PNG image"),
+        (b"\x00\x01\x02", "binary"),
+        (b"PK\x03\x04abc", "zip"),
+        ("\ufeffid: T:1".encode("utf-16-le"), "UTF-16"),
+        (b"<!DOCTYPE html>\n<html>", "HTML page"),
+        (b"\n<html><head>", "HTML page"),
+        (b"<?xml version='1.0'?><!DOCTYPE html PUBLIC 'x'><html>", "HTML page"),
+        (b"@prefix owl: <http://www.w3.org/2002/07/owl#> .", "Turtle"),
+        (gzip.compress(OBO * 100)[:40], "cannot be read"),
+    ],
+)
+@pytest.mark.parametrize("format", [None, "obo"])
+def test_what_is_no_ontology_is_one_clear_error(tmp_path, data, reason, format):
+    path = tmp_path / "a.obo"
+    path.write_bytes(data)
+    with pytest.raises(OntologyError, match=reason) as caught:
+        sniff(path, format)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"<svg></svg>", b"[1, 2]", b"once upon a time", b'{"a":\n 1}'])
+def test_unknown_text_is_refused_with_the_formats_there_are(tmp_path, data):
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with pytest.raises(OntologyError, match="Give one of: obo, obographs, owl, table, jsonl"):
+        sniff(path)
+
+
+def test_missing_files_folders_and_unknown_formats_are_refused(tmp_path):
+    with pytest.raises(OntologyError, match="No such file"):
+        sniff(tmp_path / "none.obo")
+    with pytest.raises(OntologyError, match="folder"):
+        sniff(tmp_path)
+    with pytest.raises(OntologyError, match="no format 'xlsx'"):
+        sniff(tmp_path, "xlsx")
