@@ -107,9 +107,6 @@ class Errors:
         "A faiss index needs dense rows, but the rows are sparse only (dimensions {dims}). Use the exact index, "
         "or a sentence or hybrid encoder."
     )
-    QUERY_DIMENSIONS = (
-        "The queries have dimensions {queries}, but the indexed rows have {rows}; one encoder must make both."
-    )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     INDEX_NOT_BUILT = "This index holds no rows yet: build it, or open one with from_disk."
 

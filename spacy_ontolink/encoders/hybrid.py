@@ -38,13 +38,18 @@ class HybridEncoder:
         return f"hybrid:{self.weight:g}({self.lexical.id}|{self.dense.id})"
 
     @property
+    def uses_context(self) -> bool:
+        """Whether a part reads the text around a mention."""
+        return any(getattr(part, "uses_context", False) for part in (self.lexical, self.dense))
+
+    @property
     def progress(self) -> Progress | None:
         """The report of the dense part, which takes nearly all the time."""
         return getattr(self.dense, "progress", None)
 
     @progress.setter
     def progress(self, report: Progress | None) -> None:
-        self.dense.progress = report
+        vars(self.dense)["progress"] = report
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit both parts."""

@@ -37,6 +37,8 @@ class SentenceEncoder:
     pooling and its maximal length; number type and device are left out, as they change only the last digits.
     """
 
+    uses_context = False
+
     def __init__(
         self,
         model: str,

@@ -111,7 +111,7 @@ class FaissIndex:
         if self._engine is None:
             raise StateError(Errors.INDEX_NOT_BUILT)
         if queries.dims != self._vectors.dims:
-            raise StateError(Errors.QUERY_DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
+            raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
         mask = None if allowed is None or allowed.all() else self._mask(allowed)
         if mask is not None and mask.n_rows <= _EXACT_ROWS:
             return self._exact.search(queries, k, allowed)

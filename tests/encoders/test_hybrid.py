@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spacy_ontolink.encoders.hybrid import HybridEncoder, make_hybrid_encoder
+from spacy_ontolink.encoders.lexical import make_lexical_encoder
+from spacy_ontolink.encoders.sentence import make_sentence_encoder
+from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.types import Encoder, EntityRows, Mention
+from spacy_ontolink.vectors import Vectors
+
+TEXTS = ["milk yield", "Egg", "", "fat percentage"]
+
+
+@pytest.fixture
+def hybrid(plain_model):
+    return make_hybrid_encoder(make_lexical_encoder(), make_sentence_encoder(str(plain_model), device="cpu"), 0.3)
+
+
+def test_cosines_add_up_by_weight(hybrid, traits):
+    assert isinstance(hybrid, Encoder)
+    hybrid.fit(traits)
+    mentions = [Mention(text) for text in TEXTS]
+    rows, queries = hybrid.encode_entities(traits), hybrid.encode_mentions(mentions)
+    assert [sp.issparse(block) for block in rows.vectors.blocks] == [True, False]
+    lexical = hybrid.lexical.encode_entities(traits).vectors.dot(hybrid.lexical.encode_mentions(mentions))
+    dense = hybrid.dense.encode_entities(traits).vectors.dot(hybrid.dense.encode_mentions(mentions))
+    np.testing.assert_allclose(rows.vectors.dot(queries), 0.7 * lexical + 0.3 * dense, atol=1e-5)
+    np.testing.assert_allclose(rows.vectors.norms(), 1, rtol=1e-5)
+    assert not queries.norms()[2]
+
+
+def test_rows_are_those_of_the_parts(hybrid, traits):
+    hybrid.fit(traits)
+    everything = hybrid.encode_entities(traits)
+    some = hybrid.encode_entities(traits, np.array([2, 3], np.int32))
+    assert some.name.tolist() == everything.name[np.isin(everything.owner, [2, 3])].tolist()
+    assert len(some.vectors) == len(some.owner) == len(some.name)
+
+
+def test_the_id_names_both_parts_and_the_weight(hybrid, plain_model, traits):
+    unfitted = hybrid.id
+    hybrid.fit(traits)
+    assert hybrid.id != unfitted
+    assert hybrid.lexical.id in hybrid.id
+    assert hybrid.dense.id in hybrid.id
+    assert HybridEncoder(hybrid.lexical, hybrid.dense, weight=0.4).id != hybrid.id
+
+
+def test_round_trip(hybrid, plain_model, traits, tmp_path):
+    hybrid.fit(traits)
+    hybrid.to_disk(tmp_path / "saved")
+    fresh = make_hybrid_encoder(make_lexical_encoder(), make_sentence_encoder("gone", device="cpu"), 0.3)
+    opened = fresh.from_disk(tmp_path / "saved")
+    assert opened.id == hybrid.id
+    mentions = [Mention(text) for text in TEXTS]
+    norms = hybrid.encode_mentions(mentions).row_dots(opened.encode_mentions(mentions))
+    np.testing.assert_allclose(norms, hybrid.encode_mentions(mentions).norms() ** 2, atol=1e-5)
+    opened.to_disk(tmp_path / "saved")
+    assert fresh.from_disk(tmp_path / "saved").id == hybrid.id
+
+
+def test_progress_is_that_of_the_dense_part(hybrid, traits):
+    seen = []
+    hybrid.progress = lambda done, total: seen.append(done)
+    hybrid.fit(traits)
+    hybrid.encode_entities(traits)
+    assert hybrid.dense.progress is hybrid.progress
+    assert seen[-1] == traits.n_names
+
+
+class Fixed:
+    """An encoder that makes the rows it was given."""
+
+    id = "fixed"
+
+    def __init__(self, owner, name):
+        vectors = Vectors((np.ones((len(owner), 2), np.float32),))
+        self.rows = EntityRows(vectors, np.array(owner, np.int32), np.array(name, np.int32))
+
+    def fit(self, kb): ...
+
+    def encode_mentions(self, mentions): ...
+
+    def encode_entities(self, kb, entities=None):
+        return self.rows
+
+    def to_disk(self, path): ...
+
+    def from_disk(self, path): ...
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "row"), [([0, 0, 1], [0, 1, 3], 2), ([0, 1, 1], [0, 1, 2], 1), ([0, 0], [0, 1], 2)]
+)
+def test_parts_with_other_rows_are_refused(owner, name, row):
+    hybrid = make_hybrid_encoder(Fixed([0, 0, 1], [0, 1, 2]), Fixed(owner, name))
+    with pytest.raises(StateError, match=rf"lexical gives 3 and dense gives {len(owner)}; .* at row {row}\."):
+        hybrid.encode_entities(None)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.5, float("nan")])
+def test_a_weight_is_a_share(weight):
+    with pytest.raises(ConfigError, match="weight"):
+        make_hybrid_encoder(Fixed([0], [0]), Fixed([0], [0]), weight)
+
+
+def test_a_part_that_is_no_encoder_is_refused():
+    with pytest.raises(ConfigError, match="'dense' must be a Encoder"):
+        make_hybrid_encoder(Fixed([0], [0]), "minilm")
