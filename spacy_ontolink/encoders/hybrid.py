@@ -25,8 +25,8 @@ class HybridEncoder:
     """Encodes with a lexical and a dense encoder: cosines add up as ``(1 - weight) lexical + weight dense``."""
 
     def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.5) -> None:
-        self.lexical = check_part(lexical, Encoder, "lexical")  # type: ignore[type-abstract]
-        self.dense = check_part(dense, Encoder, "dense")  # type: ignore[type-abstract]
+        self.lexical = check_part(lexical, Encoder, "lexical")
+        self.dense = check_part(dense, Encoder, "dense")
         if not 0.0 <= weight <= 1.0:
             wanted = "the share of the dense part, from 0 to 1"
             raise ConfigError(Errors.SETTING_VALUE.format(setting="weight", given=weight, wanted=wanted))
