@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import PlainSerializer
+from pydantic import PlainValidator
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# spaCy hands on what pydantic dumps of the arguments of ``initialize``, which of a dataclass would be a dict.
-AsItIs = Annotated[Any, PlainSerializer(lambda value: value)]
+
+class _Kept:
+    """Carries an argument of ``initialize`` past spaCy, which hands on what pydantic dumps: of a dataclass, a dict."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class OntologyRetriever(Pipe):
@@ -127,13 +131,18 @@ class OntologyRetriever(Pipe):
                 yield from docs
 
     def initialize(
-        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None, kb_loader: AsItIs = None
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        kb_loader: Annotated[Any, PlainValidator(_Kept)] = None,
     ) -> None:
         """Build from ``kb_loader``, a registered reader; without one, from the setting ``ontology`` if there is any.
 
         Raises:
             ConfigError: ``kb_loader`` is not a reader.
         """
+        kb_loader = kb_loader.value if isinstance(kb_loader, _Kept) else kb_loader
         if kb_loader is None:
             if self._paths:
                 self.space  # noqa: B018

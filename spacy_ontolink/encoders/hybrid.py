@@ -49,7 +49,7 @@ class HybridEncoder:
 
     @progress.setter
     def progress(self, report: Progress | None) -> None:
-        self.dense.progress = report  # type: ignore[attr-defined]
+        vars(self.dense)["progress"] = report
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit both parts."""

@@ -143,7 +143,7 @@ def test_retriever_on_top_of_a_retriever(refused, toy, pipeline, tmp_path):
 def test_strict_names_the_line(refused, toy, tmp_path):
     path = tmp_path / "bad.obo"
     path.write_text(toy.read_text("utf-8").replace("is_a: T:3", "synonym: unquoted EXACT []"), "utf-8")
-    assert "bad.obo, line 14" in refused("build", path, tmp_path / "out", "--strict")
+    assert "bad.obo, line 15" in refused("build", path, tmp_path / "out", "--strict")
 
 
 def test_encoder_blocks():

@@ -147,7 +147,7 @@ def test_several_ontologies_in_one_kb(make_nlp, obo, other_obo):
     nlp = make_nlp(ontology=[obo, other_obo])
     ent = nlp("BF").ents[0]
     ids = [id for id, _ in ent._.kb_ents]
-    assert ids[:2] == ["T:1", "X:9"]
+    assert ids[:2] == ["X:9", "T:1"]  # the EXACT synonym goes before the RELATED one
     assert ent._.kb_ents[0][1] == ent._.kb_ents[1][1]
 
 
@@ -198,11 +198,12 @@ def test_labels_choose_what_is_linked(make_nlp):
 
 def test_filters_act_inside_retrieval(make_nlp, obo, other_obo):
     config = {"ontology": [obo, other_obo], "k": 1}
-    assert link_text(make_nlp(ruler=False, **config), "BF").kb_id_ == "T:1"
-    nlp = make_nlp(ruler=False, **config, filters={"prefixes": ["X"]})
-    assert link_text(nlp, "BF").kb_id_ == "X:9"
+    assert link_text(make_nlp(ruler=False, **config), "BF").kb_id_ == "X:9"
+    nlp = make_nlp(ruler=False, **config, filters={"prefixes": ["T"]})
+    assert link_text(nlp, "BF").kb_id_ == "T:1"
+    nlp = make_nlp(ruler=False, **config, label_filters={"A": {"prefixes": ["T"]}})
+    assert [link_text(nlp, "BF", label).kb_id_ for label in "AC"] == ["T:1", "X:9"]
     nlp = make_nlp(ruler=False, **config, label_filters={"A": {"prefixes": ["X"]}, "B": {"branches": ["T:3"]}})
-    assert [link_text(nlp, "BF", label).kb_id_ for label in "AC"] == ["X:9", "T:1"]
     assert [link_text(nlp, "milk yield", label).kb_id_ for label in "ABC"] == ["X:10", "T:2", "T:2"]
     nlp = make_nlp(ruler=False, **config, filters={"branches": ["T:3"]}, label_filters={"A": {"prefixes": ["X"]}})
     assert link_text(nlp, "BF", "A").kb_id_ == "NIL"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, OntologyError
 from .report import ReadReport
@@ -100,24 +99,14 @@ def read_ontology(
             report.log()
 
 
-@dataclass(frozen=True)
 class OntologyReader:
-    """Reads ontology files when called; a ``Reader`` for configs."""
+    """Reads ontology files when called; a ``Reader`` for configs. (spaCy's schemas turn dataclasses into dicts.)"""
 
-    paths: tuple[Path, ...]
-    format: str | None = None
-    strict: bool = False
-    columns: dict[str, str] | None = None
-    stop_synonyms: bool | list[str] = True
+    def __init__(self, paths: tuple[Path, ...], **settings: Any) -> None:
+        self.paths, self.settings = paths, settings
 
     def __call__(self) -> KnowledgeBase:
-        return read_ontology(
-            self.paths,
-            format=self.format,
-            strict=self.strict,
-            columns=self.columns,
-            stop_synonyms=self.stop_synonyms,
-        )
+        return read_ontology(self.paths, **self.settings)
 
 
 def make_ontology_reader(
@@ -138,7 +127,8 @@ def make_ontology_reader(
     if format is not None and format not in FORMATS:
         reason = f"there is no format '{format}'"
         raise OntologyError(Errors.FORMAT_UNKNOWN.format(path=files[0], reason=reason, formats=", ".join(FORMATS)))
-    return OntologyReader(files, format, strict, columns, stop_synonyms)
+    settings = {"format": format, "strict": strict, "columns": columns, "stop_synonyms": stop_synonyms}
+    return OntologyReader(files, **settings)
 
 
 def _files(paths: Paths) -> tuple[Path, ...]:
