@@ -22,6 +22,7 @@ from .rescoring import EntityScorer
 INDEX, FACTS = "index.faiss", "index.json"
 RECALL_K, RECALL_FLOOR = 64, 0.95
 _OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0}
+_MARGIN = 32  # rows fetched beyond that
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
 _EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
@@ -43,6 +44,7 @@ class FaissIndex:
     The entities that either block proposes are scored exactly over all their rows and blocks, so scores equal those of
     the exact index, and only an entity that was not proposed can be missed. A query that cannot be answered so (too few
     unique entities, or a tie that reaches beyond what was fetched) fetches more, and in the end is searched exactly.
+    With some ten thousand rows the exact index is as fast; this one is for many more.
 
     Args:
         kind: ``flat`` (all rows), ``hnsw`` (a graph) or ``ivf`` (lists of near rows).
@@ -136,13 +138,15 @@ class FaissIndex:
         """
         path = Path(path)
         facts = read_json(path / FACTS)
-        file, digest = path / INDEX, facts.pop("sha256", None)
+        if not isinstance(facts, dict) or not {"asked", "kind", "nlist", "sha256"} <= facts.keys():
+            raise StateError(Errors.FILE_DAMAGED.format(path=path / FACTS, reason="facts are missing", rebuild=REBUILD))
+        file, digest = path / INDEX, facts.pop("sha256")
         # faiss follows whatever numbers it reads, out of its own memory if need be, so look before it does.
         if not file.is_file() or sha256(file) != digest:
             reason = "not as it was saved" if file.is_file() else "missing"
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=reason, rebuild=REBUILD))
-        if facts.get("asked") != self.plan.name:
-            raise StateError(Errors.INDEX_SETTING.format(path=path, saved=facts.get("asked"), given=self.plan.name))
+        if facts["asked"] != self.plan.name:
+            raise StateError(Errors.INDEX_SETTING.format(path=path, saved=facts["asked"], given=self.plan.name))
         self._take(rows, n_entities)
         self._engine = open_engine(file, facts["kind"], self._dense.shape)
         self._facts = facts
@@ -194,7 +198,9 @@ class FaissIndex:
         hits = no_hits(len(queries), k)
         n_rows = mask.n_rows if mask else len(self._owner)
         rows_per_entity = len(self._owner) / self._scorer.n_entities
-        fetch = int(k * max(1.0, rows_per_entity) * _OVERFETCH[self.plan.quantiser]) + 8
+        fetch = int(k * max(1.0, rows_per_entity) * _OVERFETCH[self.plan.quantiser]) + _MARGIN
+        if self._beside:  # the best of a sum is often not among the very best of either part
+            fetch *= 2
         nprobe = self._nprobe(n_rows / max(1, len(self._owner)))
         pending = np.flatnonzero(np.isfinite(queries.norms()))
         for _ in range(_ROUNDS):
