@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -77,7 +77,8 @@ def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[An
     kb, found = space.kb, hits.entities >= 0
     positions = space.rows.name[hits.rows[found]]
     entities = hits.entities[found]
-    ids, names, matched = kb.ids_of(entities), kb.names_of(entities), kb.texts_of(positions)
+    ids, names = _each_once([kb.ids_of, kb.names_of], entities)
+    (matched,) = _each_once([kb.texts_of], positions)
     scopes, scores = _SCOPES[kb.name_scope[positions]].tolist(), hits.scores[found].tolist()
     answers = []
     stop = 0
@@ -93,3 +94,9 @@ def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[An
         linked = count and (threshold is None or scores[start] >= threshold)
         answers.append(Answer(ids[start] if linked else NIL, columns))
     return answers
+
+
+def _each_once(look_ups: Sequence[Callable[[np.ndarray], list[str]]], numbers: np.ndarray) -> list[list[str]]:
+    """Look numbers up, making one string of each: mentions of a batch share most of their candidates."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    return [np.array(look_up(distinct), dtype=object)[place].tolist() for look_up in look_ups]

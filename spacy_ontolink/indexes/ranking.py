@@ -9,6 +9,7 @@ from ..types import Floats1d, Floats2d, Hits, Ints1d
 _GROUP = 64
 _DIGITS = 6
 _LEAST = np.float32(10.0**-_DIGITS)
+_ROW_BITS = 26
 
 
 def no_hits(n_queries: int, k: int) -> Hits:
@@ -36,7 +37,10 @@ def best_per_query(scores: Floats2d, owner: Ints1d, k: int) -> Hits:
     with np.errstate(invalid="ignore"):
         found = np.flatnonzero(scores >= _thresholds(scores, owner, k))
     row, query = np.divmod(found, n_queries)
-    return rank_pairs(query, owner[row], scores.ravel()[found], row, (n_queries, k))
+    score = np.round(scores.ravel()[found], _DIGITS)
+    order = np.argsort(_sort_keys(query, score, row)) if _fits(scores.shape) else np.lexsort((row, -score, query))
+    query, score, row = query[order], score[order], row[order]
+    return _place(query, owner[row], score, row, (n_queries, k))
 
 
 def rank_pairs(
@@ -51,12 +55,36 @@ def rank_pairs(
         row: The row, (P,).
         shape: Number of queries and K.
     """
-    hits = no_hits(*shape)
     score = np.round(score, _DIGITS)
     order = np.lexsort((row, -score, query))
-    query, entity, score, row = query[order], entity[order], score[order], row[order]
-    _, first = np.unique(query.astype(np.int64) << 32 | entity, return_index=True)
-    first.sort()
+    return _place(query[order], entity[order], score[order], row[order], shape)
+
+
+def _fits(shape: tuple[int, int]) -> bool:
+    return shape[0] <= 1 << _ROW_BITS and shape[1] <= 1 << (63 - 31 - _ROW_BITS)
+
+
+def _sort_keys(query: np.ndarray, score: Floats1d, row: np.ndarray) -> np.ndarray:
+    """Fold query, falling score and row into one number, several times faster to sort than three.
+
+    The bits of a positive float rise with its value.
+    """
+    falling = 0x7FFFFFFF - score.view(np.int32).astype(np.int64)
+    keys: np.ndarray = query << (31 + _ROW_BITS) | falling << _ROW_BITS | row
+    return keys
+
+
+def _place(query: np.ndarray, entity: np.ndarray, score: np.ndarray, row: np.ndarray, shape: tuple[int, int]) -> Hits:
+    """Keep the first pair of each query and entity, and the first K of each query, of pairs sorted best first."""
+    hits = no_hits(*shape)
+    if not len(query):
+        return hits
+    base, width = int(entity.min()), int(entity.max()) - int(entity.min()) + 1
+    slot = query.astype(np.int64) * width + (entity - base)
+    number = np.arange(len(slot))
+    first_in_slot = np.empty(shape[0] * width, np.int64)
+    first_in_slot[slot[::-1]] = number[::-1]  # of several values for one place, the last one assigned stays
+    first = np.flatnonzero(first_in_slot[slot] == number)
     query = query[first]
     rank = np.arange(len(query)) - np.searchsorted(query, query)
     top = rank < shape[1]

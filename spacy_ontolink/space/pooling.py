@@ -13,7 +13,7 @@ from ..vectors import Block, Vectors, add
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
 
-_FAINT = 0.02  # a sparse weight below it costs time in every search and changes none
+_FAINT = 0.03  # sparse weights below it cost time in every search and hardly change one
 
 
 class Pooling(NamedTuple):
