@@ -19,7 +19,7 @@ DEFAULT_CONFIG = {
     "index": {"@ontolink_indexes": "spacy-ontolink.ExactIndex.v1"},
     "k": 64,
     "weights": [1.0, 0.0, 0.0],
-    "pooling": 0.2,
+    "pooling": 0.0,
     "name_pooling": 1.0,
     "spans_key": None,
     "labels": None,

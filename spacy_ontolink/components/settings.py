@@ -24,7 +24,7 @@ class RetrieverSettings:
 
     k: int = 64
     weights: Sequence[float] = (1.0, 0.0, 0.0)
-    pooling: float = 0.2
+    pooling: float = 0.0
     name_pooling: float = 1.0
     spans_key: str | None = None
     labels: Sequence[str] | None = None
