@@ -27,19 +27,47 @@ _MAX_HEADER = 100_000_000
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what is written there takes its place when the block ends well.
 
-    Works for files and folders. When the block raises, ``path`` is as it was and the temporary one is gone.
+    Works for files and folders, and follows links. When the block raises, ``path`` is as it was and the temporary one
+    is gone. A device or a pipe cannot be replaced and is yielded itself.
     """
-    path = Path(path)
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        yield path
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield scratch / path.name
         if (scratch / path.name).exists():
-            if path.is_dir() and not path.is_symlink():
-                path.rename(scratch / "replaced")
-            (scratch / path.name).rename(path)
+            _swap(scratch / path.name, path, scratch / "replaced")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _swap(new: Path, path: Path, aside: Path) -> None:
+    """Put ``new`` in the place of ``path``; a folder has to step aside first, and comes back if that fails."""
+    if not path.is_dir():
+        os.replace(new, path)
+        return
+    os.replace(path, aside)
+    try:
+        os.replace(new, path)
+    except OSError:
+        if not path.exists():
+            os.replace(aside, path)
+        raise
+
+
+def safe_join(folder: Path, name: str) -> Path:
+    """Return ``folder / name`` for a name that was read from a file, if it stays inside.
+
+    Raises:
+        StateError: It is absolute or leads out of the folder.
+    """
+    parts = name.split("/")
+    if ".." in parts or "" in parts or "\\" in name or ":" in parts[0]:
+        raise StateError(Errors.FILE_DAMAGED.format(path=folder, reason=f"it names {name!r}", rebuild=REBUILD))
+    return folder / name
 
 
 def sha256(path: Path) -> str:

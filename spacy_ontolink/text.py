@@ -41,8 +41,8 @@ def normalise(text: str) -> str:
     """
     if _FAST.fullmatch(text):
         return text
-    if "\\" in text:
-        text = _ESCAPE.sub(_unescape, text)
+    while "\\" in text and (unescaped := _ESCAPE.sub(_unescape, text)) != text:
+        text = unescaped
     if not text.isascii():
         text = _SURROGATE.sub("\ufffd", text)
         text = unicodedata.normalize("NFKC", text)

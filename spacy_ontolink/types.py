@@ -119,6 +119,9 @@ class Encoder(Protocol):
     rows made by an encoder of another id are refused. Constructors are cheap: weights load at first use.
     """
 
+    uses_context: bool
+    """Whether the text around a mention changes its vector; if not, nobody needs to cut it out."""
+
     @property
     def id(self) -> str: ...
 
@@ -148,7 +151,10 @@ class Index(Protocol):
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` *unique entities* per query; with ``allowed`` (E,), among those entities only.
 
-        Ties are broken by row number, so results do not depend on batching.
+        Only scores above 0 count. Ties are broken by row number, so results do not depend on batching.
+
+        Raises:
+            StateError: Nothing was built or opened yet.
         """
 
     def to_disk(self, path: Path) -> None: ...

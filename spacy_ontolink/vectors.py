@@ -93,7 +93,9 @@ class Vectors:
         def product(block: Block) -> Block:
             if sp.issparse(block):
                 return (matrix @ block).tocsr().astype(np.float32)
-            return np.asarray(matrix @ block.astype(np.float32), np.float32)
+            used, column = np.unique(matrix.indices, return_inverse=True)
+            narrow = sp.csr_matrix((matrix.data, column, matrix.indptr), shape=(matrix.shape[0], len(used)))
+            return np.asarray(narrow @ block[used].astype(np.float32), np.float32)
 
         return self._map(product)
 

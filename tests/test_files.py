@@ -1,8 +1,11 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from spacy_ontolink.errors import StateError
-from spacy_ontolink.files import open_tensors, read_json, replacing, write_json, write_tensors
+from spacy_ontolink.files import open_tensors, read_json, replacing, safe_join, write_json, write_tensors
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path):
@@ -45,6 +48,41 @@ def test_a_cut_tensor_file_is_named(tmp_path, keep):
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(StateError, match=r"a\.safetensors"):
         open_tensors(file)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "", "a//b", "C:/x", "..\\x"])
+def test_a_name_that_leads_out_of_its_folder_is_refused(tmp_path, name):
+    with pytest.raises(StateError):
+        safe_join(tmp_path, name)
+    assert safe_join(tmp_path, "a/b.c") == tmp_path / "a" / "b.c"
+
+
+def test_links_are_followed_and_pipes_written_to(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "file").write_text("old")
+    with replacing(tmp_path / "link") as scratch:
+        scratch.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    with replacing(tmp_path / "pipe") as scratch:
+        assert scratch == tmp_path / "pipe"
+
+
+def test_a_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    real = os.replace
+
+    def fail(source, target):
+        if Path(source).parent.name.startswith(".out") and Path(source).name == "out":
+            raise OSError
+        real(source, target)
+
+    with pytest.raises(OSError), replacing(tmp_path / "out") as folder:
+        folder.mkdir()
+        monkeypatch.setattr(os, "replace", fail)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["old"]
 
 
 def test_missing_files_are_named(tmp_path):

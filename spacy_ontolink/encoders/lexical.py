@@ -112,16 +112,18 @@ class LexicalEncoder:
         """Open them again.
 
         Raises:
-            StateError: The file is missing, damaged or incomplete.
+            StateError: The file is missing, damaged or incomplete, or was made with other n-grams.
         """
         file = path / "lexical.safetensors"
         arrays = open_tensors(file)
         try:
             self._vocabulary, self._idf = arrays["vocabulary"], arrays["idf"]
-            self.size, *beginnings = map(int, arrays["ngrams"])
-            self.beginnings = tuple(beginnings)
+            size, *beginnings = map(int, arrays["ngrams"])
         except KeyError as error:
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=f"no {error}", rebuild=REBUILD)) from error
+        saved, given = (size, tuple(beginnings)), (self.size, self.beginnings)
+        if saved != given:
+            raise StateError(Errors.MISMATCH.format(path=path, what="n-grams", saved=saved, given=given))
         return self
 
 

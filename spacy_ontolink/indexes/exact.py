@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..errors import Errors, StateError
 from ..types import Bools1d, EntityRows, Floats2d, Hits, Ints1d, Ints2d
 from ..vectors import Vectors
 from .ranking import best_per_query, no_hits
@@ -59,7 +60,7 @@ class ExactIndex:
     def _view(self, allowed: Bools1d | None) -> _View:
         whole = self._whole
         if whole is None:
-            return _View(Vectors((np.empty((0, 0), np.float32),)), np.empty(0, np.int32), None)
+            raise StateError(Errors.NOT_BUILT)
         if allowed is None or allowed.all():
             return whole
         key = allowed.tobytes()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, StateError
-from ..files import open_tensors, replacing, write_tensors
+from ..files import open_tensors, replacing, safe_join, write_tensors
 from ..kb import KnowledgeBase
 from ..types import Bools1d, Encoder, EntityRows, Hits, Index
 from ..vectors import Vectors
@@ -23,22 +25,12 @@ class EntitySpace:
         kb: The knowledge base.
         encoder: Encodes mentions into the space of the rows.
         rows: Pooled rows, their owners and names; what the index searches.
-        plain: The rows before pooling (the same object when nothing is pooled), for stages that pool otherwise.
         index: Finds entities by their rows.
         pooling: What was pooled into ``rows``.
     """
 
-    def __init__(
-        self, kb: KnowledgeBase, encoder: Encoder, rows: EntityRows, plain: Vectors, index: Index, pooling: Pooling
-    ) -> None:
-        self.kb, self.encoder, self.rows, self.plain, self.index, self.pooling = (
-            kb,
-            encoder,
-            rows,
-            plain,
-            index,
-            pooling,
-        )
+    def __init__(self, kb: KnowledgeBase, encoder: Encoder, rows: EntityRows, index: Index, pooling: Pooling) -> None:
+        self.kb, self.encoder, self.rows, self.index, self.pooling = kb, encoder, rows, index, pooling
 
     @classmethod
     def build(cls, kb: KnowledgeBase, encoder: Encoder, index: Index, pooling: Pooling = Pooling()) -> EntitySpace:  # noqa: B008
@@ -48,11 +40,11 @@ class EntitySpace:
         """
         encoder.fit(kb)
         rows = encoder.encode_entities(kb)
-        plain = rows.vectors.half()
-        pooled = pool(rows._replace(vectors=plain), kb, pooling).half() if any(pooling) else plain
-        rows = rows._replace(vectors=pooled)
+        rows = rows._replace(vectors=rows.vectors.half())
+        if any(pooling):
+            rows = rows._replace(vectors=pool(rows, kb, pooling))
         index.build(rows, len(kb))
-        return cls(kb, encoder, rows, plain, index, pooling)
+        return cls(kb, encoder, rows, index, pooling)
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the ``k`` nearest entities of each query; see ``types.Index``.
@@ -62,7 +54,7 @@ class EntitySpace:
         """
         if queries.dims != self.rows.vectors.dims:
             raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self.rows.vectors.dims))
-        return self.index.search(queries, min(k, max(1, len(self.kb))), allowed)
+        return self.index.search(queries, k, allowed)
 
     def to_disk(self, path: Path) -> None:
         """Write a self-contained folder, whole or not at all."""
@@ -73,8 +65,6 @@ class EntitySpace:
             (folder / "index").mkdir()
             self.index.to_disk(folder / "index")
             self.rows.vectors.to_disk(folder / "rows.safetensors")
-            if any(self.pooling):
-                self.plain.to_disk(folder / "plain_rows.safetensors")
             write_tensors(folder / "row_table.safetensors", {"owner": self.rows.owner, "name": self.rows.name})
             write_manifest(folder, self._facts())
 
@@ -119,8 +109,7 @@ class EntitySpace:
             (manifest["rows"]["count"], tuple(manifest["rows"]["dims"])),
             (len(rows.vectors), rows.vectors.dims),
         )
-        plain = Vectors.from_disk(path / "plain_rows.safetensors") if any(saved_pooling) else rows.vectors
-        return cls(kb, encoder, rows, plain, index.from_disk(path / "index", rows, len(kb)), saved_pooling)
+        return cls(kb, encoder, rows, index.from_disk(path / "index", rows, len(kb)), saved_pooling)
 
     def to_bytes(self) -> bytes:
         """Pack the files of ``to_disk`` into bytes."""
@@ -138,18 +127,24 @@ class EntitySpace:
         """Unpack into a temporary folder that lives as long as the space; raises as ``from_disk`` does."""
         import srsly
 
-        scratch = tempfile.TemporaryDirectory(prefix="ontolink-")
-        folder = Path(scratch.name)
-        for name, content in srsly.msgpack_loads(data).items():
-            if ".." in Path(name).parts or Path(name).is_absolute():
-                raise StateError(
-                    Errors.FILE_DAMAGED.format(path=name, reason="outside the space", rebuild="nlp.to_bytes()")
-                )
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
-        space = cls.from_disk(folder, encoder, index, pooling)
-        weakref.finalize(space, scratch.cleanup)
+        folder = Path(tempfile.mkdtemp(prefix="ontolink-"))
+        try:
+            for name, content in srsly.msgpack_loads(data).items():
+                file = safe_join(folder, name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            space = cls.from_disk(folder, encoder, index, pooling)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        weakref.finalize(space, _remove, folder, os.getpid())
         return space
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove the folder, unless this is a fork of the process that made it and still uses it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check(what: str, path: Path, saved: object, given: object) -> None:

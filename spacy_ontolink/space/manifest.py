@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, StateError
-from ..files import REBUILD, read_json, sha256, write_json
+from ..files import REBUILD, read_json, safe_join, sha256, write_json
 
 NAME = "manifest.json"
 FORMAT = 1
-_ALWAYS_HASHED = 64 << 20
-_HASHED_IN_ALL = 1 << 30
+_ALWAYS_HASHED = 32 << 20
+_HASHED_IN_ALL = 256 << 20
 
 
 def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
@@ -27,7 +27,7 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read a manifest and check the files against it.
 
-    All sizes are checked; contents too, except in spaces of over 1 GiB, where files of more than 64 MiB are left to
+    All sizes are checked; contents too, except in spaces of over 256 MiB, where files of more than 32 MiB are left to
     the checks of their readers, so that opening stays fast.
 
     Raises:
@@ -40,9 +40,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise _damaged(folder / NAME, f"format {manifest.get('format')}, this version reads {FORMAT}")
     small = sum(int(about["size"]) for about in manifest["files"].values()) <= _HASHED_IN_ALL
     for name, about in manifest["files"].items():
-        file = folder / name
-        if ".." in Path(name).parts or Path(name).is_absolute():
-            raise _damaged(folder / NAME, f"it names a file outside: {name}")
+        file = safe_join(folder, name)
         if not file.is_file():
             raise _damaged(file, "missing")
         if (size := file.stat().st_size) != about["size"]:

@@ -50,7 +50,7 @@ def retrieve(
         queries: B queries; blank mentions find nothing.
         k: How many.
         allowed: The entities to search among, (E,); None for all.
-        weights: Of mention, standard name and hypernym; a missing text leaves its weight to the others.
+        weights: Of mention, standard name and hypernym; for a missing text, the mention stands in.
     """
     hits = _search(space, [query.mention for query in queries], _encode(space, queries, weights), k, allowed)
     with_long = [number for number, query in enumerate(queries) if query.long_form is not None]
@@ -65,10 +65,8 @@ def _encode(space: EntitySpace, queries: Sequence[Query], weights: Sequence[floa
     """Mix each query from its texts, (B, D), unit length."""
     texts = [[query.mention for query in queries]]
     if any(weights[1:]):
-        texts += [
-            [query.standard_name or Mention("") for query in queries],
-            [query.hypernym or Mention("") for query in queries],
-        ]
+        texts.append([query.standard_name or query.mention for query in queries])
+        texts.append([query.hypernym or query.mention for query in queries])
     encoded = [space.encoder.encode_mentions(mentions) for mentions in texts]
     if len(encoded) == 1:
         return encoded[0]
@@ -119,12 +117,17 @@ def _merge(hits: Hits, queries: Ints1d, better: _Pairs) -> Hits:
     order = np.lexsort((pairs.entity, -np.asarray(of_pair), pairs.rank, -pairs.score, pairs.query))
     _, first = np.unique(pairs.query[order].astype(np.int64) << 32 | pairs.entity[order], return_index=True)
     best = order[np.sort(first)]
-    place = np.arange(len(best)) - np.searchsorted(pairs.query[best], pairs.query[best])
+    place = _places(pairs.query[best])
     best, place = best[place < k], place[place < k]
     for column, empty, values in zip(hits, (-1, -np.inf, -1), (pairs.entity, pairs.score, pairs.row), strict=True):
         column[queries] = empty
         column[pairs.query[best], place] = values[best]
     return hits
+
+
+def _places(query: Ints1d) -> Ints1d:
+    """The place of each pair among those of its query, which follow one another, from 0."""
+    return (np.arange(len(query)) - np.searchsorted(query, query)).astype(np.int32)
 
 
 def _pairs(hits: Hits, queries: Ints1d) -> _Pairs:
@@ -138,5 +141,4 @@ def _beside(hits: Hits, numbers: Ints1d, expanded: Hits) -> Hits:
     """Let the hits of long forms compete with those of their short forms, which count less."""
     hits.scores[numbers] *= np.float32(SHORT_FORM)
     pairs = _pairs(expanded, np.arange(len(numbers), dtype=np.int32))
-    in_rank_order = np.zeros(len(pairs.query), np.int32)
-    return _merge(hits, numbers, pairs._replace(query=numbers[pairs.query], rank=in_rank_order))
+    return _merge(hits, numbers, pairs._replace(query=numbers[pairs.query], rank=_places(pairs.query)))

@@ -47,12 +47,18 @@ def test_no_mentions_give_no_rows(encoder):
 
 def test_round_trip(encoder, tmp_path):
     encoder.to_disk(tmp_path)
-    other = LexicalEncoder(size=4).from_disk(tmp_path)
+    other = LexicalEncoder().from_disk(tmp_path)
     assert other.id == encoder.id
     mentions = [Mention("fat yield"), Mention("breast")]
     np.testing.assert_array_equal(
         other.encode_mentions(mentions).blocks[0].toarray(), encoder.encode_mentions(mentions).blocks[0].toarray()
     )
+
+
+def test_other_ngrams_than_the_saved_ones_are_refused(encoder, tmp_path):
+    encoder.to_disk(tmp_path)
+    with pytest.raises(StateError, match=r"\(3, \(1, 4\)\).*\(5, \(2,\)\)"):
+        LexicalEncoder(5, [2]).from_disk(tmp_path)
 
 
 def test_the_id_tells_vocabularies_and_settings_apart(encoder, traits):

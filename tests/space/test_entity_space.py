@@ -1,8 +1,12 @@
+import gc
 import json
+import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+import srsly
 
 from spacy_ontolink.encoders.lexical import LexicalEncoder
 from spacy_ontolink.errors import StateError
@@ -119,6 +123,57 @@ def test_the_cache_builds_once_per_content(traits, tmp_path, monkeypatch):
     made(traits, 0.5)
     made(KnowledgeBase.from_entities([Entity("A:1", "one")]))
     assert len(list((tmp_path / "cache").iterdir())) == 3
+
+
+class FileReader:
+    """Counts how often it reads its file, one name per line."""
+
+    def __init__(self, path):
+        self.paths, self.count = (path,), 0
+
+    def __call__(self):
+        self.count += 1
+        names = self.paths[0].read_text().split()
+        return KnowledgeBase.from_entities([Entity(f"A:{n}", name) for n, name in enumerate(names)])
+
+
+def test_a_cached_file_is_not_read_again_unless_it_changed(tmp_path):
+    (tmp_path / "names.txt").write_text("one two")
+    reader = FileReader(tmp_path / "names.txt")
+
+    def size():
+        return len(open_or_build(reader, LexicalEncoder(), ExactIndex(), Pooling(), tmp_path / "cache").kb)
+
+    assert (size(), size(), reader.count) == (2, 2, 1)
+    (tmp_path / "names.txt").write_text("one two three")
+    assert (size(), reader.count) == (3, 2)
+
+
+def test_a_cache_that_cannot_be_written_costs_a_warning(traits, tmp_path, caplog):
+    (tmp_path / "file").touch()
+    space = open_or_build(lambda: traits, LexicalEncoder(), ExactIndex(), Pooling(), tmp_path / "file" / "cache")
+    assert len(space.kb) == len(traits)
+    assert "ONTOLINK_CACHE" in caplog.text
+
+
+def test_a_fork_leaves_the_files_of_its_parent(space):
+    other = EntitySpace.from_bytes(space.to_bytes(), LexicalEncoder(), ExactIndex())
+    folder = Path(other.rows.owner.filename).parent
+    if (child := os.fork()) == 0:
+        del other
+        gc.collect()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert folder.exists()
+    del other
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_bytes_that_name_a_file_outside_are_refused(space, tmp_path):
+    files = srsly.msgpack_loads(space.to_bytes())
+    with pytest.raises(StateError, match="evil"):
+        EntitySpace.from_bytes(srsly.msgpack_dumps(files | {"../evil": b""}), LexicalEncoder(), ExactIndex())
 
 
 def test_a_damaged_cache_entry_is_built_again(traits, tmp_path, caplog):

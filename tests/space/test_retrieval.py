@@ -46,6 +46,19 @@ def test_a_long_form_is_searched_beside_the_short_form(space):
     assert scores[:2].tolist() == [1, 0.5]
 
 
+def test_the_order_of_a_long_form_is_kept_beside_its_short_form():
+    kb = KnowledgeBase.from_entities(
+        [Entity("A:1", "fatness", (Synonym("body fat percentage", "EXACT"),)), Entity("A:2", "body fat percentage")]
+    )
+    space = EntitySpace.build(kb, LexicalEncoder(), ExactIndex(), Pooling(1.0))
+    assert ids(space, "body fat percentage") == ["A:2", "A:1"]
+    assert ids(space, Query(Mention("BFP"), long_form=Mention("body fat percentage"))) == ["A:2", "A:1"]
+
+
+def test_all_weight_on_a_text_that_is_missing(space):
+    assert ids(space, "yields", weights=(0.0, 1.0, 0.0)) == ids(space, "yields")
+
+
 def test_more_exact_names_than_candidates_wanted():
     entities = [Entity(f"A:{n}", f"term number {n}", (Synonym("shared", "EXACT"),)) for n in range(500)]
     space = EntitySpace.build(KnowledgeBase.from_entities(entities), LexicalEncoder(), ExactIndex())
@@ -79,7 +92,8 @@ def test_reformulations_are_mixed_into_the_query(space):
 
 def test_more_candidates_than_entities(space):
     hits = retrieve(space, [Query(Mention("yield"))], 1000)
-    assert hits.entities.shape[1] <= len(space.kb)
+    assert hits.entities.shape == (1, 1000)
+    assert (hits.entities >= 0).sum() <= len(space.kb)
 
 
 def test_batches_and_order_change_nothing(space):
