@@ -95,7 +95,7 @@ class EntitySpace:
         manifest = read_manifest(path)
         _check("encoder", path, manifest["encoder"]["type"], type(encoder).__name__)
         _check("index", path, manifest["index"]["type"], type(index).__name__)
-        saved_pooling = Pooling(**manifest["pooling"])
+        saved_pooling = Pooling(manifest["pooling"]["names"], manifest["pooling"]["hierarchy"])
         _check("pooling", path, tuple(saved_pooling), tuple(pooling or saved_pooling))
         encoder = encoder.from_disk(path / "encoder")
         _check("encoder", path, manifest["encoder"]["id"], encoder.id)
@@ -106,7 +106,7 @@ class EntitySpace:
         _check(
             "rows",
             path,
-            (manifest["rows"]["count"], tuple(manifest["rows"]["dims"])),
+            (manifest["rows"]["count"], tuple(manifest["rows"]["dims"] or ())),
             (len(rows.vectors), rows.vectors.dims),
         )
         return cls(kb, encoder, rows, index.from_disk(path / "index", rows, len(kb)), saved_pooling)

@@ -10,6 +10,15 @@ from ..files import REBUILD, read_json, safe_join, sha256, write_json
 
 NAME = "manifest.json"
 FORMAT = 1
+FIELDS = {
+    "kb": ("hash",),
+    "encoder": ("type", "id"),
+    "rows": ("count", "dims"),
+    "pooling": ("names", "hierarchy"),
+    "index": ("type",),
+    "files": (),
+}
+"""What a manifest must tell."""
 _ALWAYS_HASHED = 32 << 20
 _HASHED_IN_ALL = 256 << 20
 
@@ -34,10 +43,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         StateError: A file is missing, of another size or content, or the manifest is not one; it is named.
     """
     manifest = read_json(folder / NAME)
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise _damaged(folder / NAME, "not a manifest")
-    if manifest.get("format") != FORMAT:
-        raise _damaged(folder / NAME, f"format {manifest.get('format')}, this version reads {FORMAT}")
+    if reason := _wrong(manifest):
+        raise _damaged(folder / NAME, reason)
+    unlisted = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+    if unlisted := unlisted - {NAME, *manifest["files"]}:
+        raise _damaged(folder / min(unlisted), "not in the manifest")
     small = sum(int(about["size"]) for about in manifest["files"].values()) <= _HASHED_IN_ALL
     for name, about in manifest["files"].items():
         file = safe_join(folder, name)
@@ -45,9 +55,30 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise _damaged(file, "missing")
         if (size := file.stat().st_size) != about["size"]:
             raise _damaged(file, f"{size} bytes instead of {about['size']}")
-        if (small or size <= _ALWAYS_HASHED) and sha256(file) != about["sha256"]:
+        if (small or size <= FIELDS = {
+    "kb": ("hash",),
+    "encoder": ("type", "id"),
+    "rows": ("count", "dims"),
+    "pooling": ("names", "hierarchy"),
+    "index": ("type",),
+    "files": (),
+}
+"""What a manifest must tell."""
+_ALWAYS_HASHED) and sha256(file) != about["sha256"]:
             raise _damaged(file, "its checksum differs")
     return manifest
+
+
+def _wrong(manifest: Any) -> str:
+    """Say what is wrong with the manifest itself; "" if nothing is."""
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        return f"not a manifest of format {FORMAT}, which this version reads"
+    for part, fields in FIELDS.items():
+        about = manifest.get(part)
+        if not isinstance(about, dict) or not all(field in about for field in fields):
+            return f"no {part} with {', '.join(fields) or 'names'}"
+    files = manifest["files"].values()
+    return "" if all(isinstance(f, dict) and isinstance(f.get("size"), int) and "sha256" in f for f in files) else "files"
 
 
 def _damaged(path: Path, reason: str) -> StateError:

@@ -74,6 +74,25 @@ def test_every_damaged_file_is_named(saved, damage, tmp_path):
         shutil.rmtree(copy)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {}},
+        {"kb": {}},
+        {"rows": 3},
+        {"encoder": None},
+        {"pooling": {"names": 1}},
+        {"format": 0},
+        {"index": []},
+    ],
+)
+def test_a_manifest_that_lacks_something_is_refused(saved, change):
+    manifest = json.loads((saved / "manifest.json").read_text())
+    (saved / "manifest.json").write_text(json.dumps(manifest | change))
+    with pytest.raises(StateError, match=r"manifest\.json|not in the manifest"):
+        open_space(saved)
+
+
 def test_files_of_another_space_are_refused(saved, tmp_path):
     kb = KnowledgeBase.from_entities([Entity("A:1", "one"), Entity("A:2", "two")])
     EntitySpace.build(kb, LexicalEncoder(), ExactIndex()).to_disk(tmp_path / "other")
@@ -129,10 +148,10 @@ class FileReader:
     """Counts how often it reads its file, one name per line."""
 
     def __init__(self, path):
-        self.paths, self.count = (path,), 0
+        self.paths, self._count = (path,), 0
 
     def __call__(self):
-        self.count += 1
+        self._count += 1
         names = self.paths[0].read_text().split()
         return KnowledgeBase.from_entities([Entity(f"A:{n}", name) for n, name in enumerate(names)])
 
@@ -144,9 +163,9 @@ def test_a_cached_file_is_not_read_again_unless_it_changed(tmp_path):
     def size():
         return len(open_or_build(reader, LexicalEncoder(), ExactIndex(), Pooling(), tmp_path / "cache").kb)
 
-    assert (size(), size(), reader.count) == (2, 2, 1)
+    assert (size(), size(), reader._count) == (2, 2, 1)
     (tmp_path / "names.txt").write_text("one two three")
-    assert (size(), reader.count) == (3, 2)
+    assert (size(), reader._count) == (3, 2)
 
 
 def test_a_cache_that_cannot_be_written_costs_a_warning(traits, tmp_path, caplog):
