@@ -55,16 +55,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise _damaged(file, "missing")
         if (size := file.stat().st_size) != about["size"]:
             raise _damaged(file, f"{size} bytes instead of {about['size']}")
-        if (small or size <= FIELDS = {
-    "kb": ("hash",),
-    "encoder": ("type", "id"),
-    "rows": ("count", "dims"),
-    "pooling": ("names", "hierarchy"),
-    "index": ("type",),
-    "files": (),
-}
-"""What a manifest must tell."""
-_ALWAYS_HASHED) and sha256(file) != about["sha256"]:
+        if (small or size <= _ALWAYS_HASHED) and sha256(file) != about["sha256"]:
             raise _damaged(file, "its checksum differs")
     return manifest
 
@@ -77,8 +68,11 @@ def _wrong(manifest: Any) -> str:
         about = manifest.get(part)
         if not isinstance(about, dict) or not all(field in about for field in fields):
             return f"no {part} with {', '.join(fields) or 'names'}"
-    files = manifest["files"].values()
-    return "" if all(isinstance(f, dict) and isinstance(f.get("size"), int) and "sha256" in f for f in files) else "files"
+    whole = all(
+        isinstance(about, dict) and isinstance(about.get("size"), int) and "sha256" in about
+        for about in manifest["files"].values()
+    )
+    return "" if whole else "a file without size or checksum"
 
 
 def _damaged(path: Path, reason: str) -> StateError:
