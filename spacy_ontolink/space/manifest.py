@@ -42,7 +42,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises:
         StateError: A file is missing, of another size or content, or the manifest is not one; it is named.
     """
-    manifest = read_json(folder / NAME)
+    manifest: dict[str, Any] = read_json(folder / NAME)
     if reason := _wrong(manifest):
         raise _damaged(folder / NAME, reason)
     unlisted = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
