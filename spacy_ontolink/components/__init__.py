@@ -1,0 +1,1 @@
+"""spaCy components; factories are entry points, so nothing here needs to be imported by hand."""

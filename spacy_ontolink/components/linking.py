@@ -79,7 +79,9 @@ def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[An
     entities = hits.entities[found]
     ids, names = _each_once([kb.ids_of, kb.names_of], entities)
     (matched,) = _each_once([kb.texts_of], positions)
-    scopes, scores = _SCOPES[kb.name_scope[positions]].tolist(), hits.scores[found].tolist()
+    # Slices of tuples are tuples, which the garbage collector leaves alone once it has seen only texts in them; with
+    # lists it would go through every candidate of every document again and again.
+    scopes, scores = tuple(_SCOPES[kb.name_scope[positions]].tolist()), tuple(hits.scores[found].tolist())
     answers = []
     stop = 0
     for count in found.sum(axis=1).tolist():
@@ -96,7 +98,7 @@ def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[An
     return answers
 
 
-def _each_once(look_ups: Sequence[Callable[[np.ndarray], list[str]]], numbers: np.ndarray) -> list[list[str]]:
+def _each_once(look_ups: Sequence[Callable[[np.ndarray], list[str]]], numbers: np.ndarray) -> list[tuple[str, ...]]:
     """Look numbers up, making one string of each: mentions of a batch share most of their candidates."""
     distinct, place = np.unique(numbers, return_inverse=True)
-    return [np.array(look_up(distinct), dtype=object)[place].tolist() for look_up in look_ups]
+    return [tuple(np.array(look_up(distinct), dtype=object)[place].tolist()) for look_up in look_ups]

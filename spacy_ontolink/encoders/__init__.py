@@ -1,0 +1,1 @@
+"""Engines that turn mentions and entities into vectors; named in configs as ``@ontolink_encoders``."""

@@ -1,0 +1,1 @@
+"""Engines that find the nearest rows; named in configs as ``@ontolink_indexes``."""
