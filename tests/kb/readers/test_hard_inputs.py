@@ -201,6 +201,7 @@ def test_cells_never_shift(tmp_path, delimiter):
         ["T:3", "one", "too", "many", "cells"],
         ["", "no id", "", ""],
         ["T:4", "milk", "", ""],
+        ["T:5"],
     ]
     path = write(tmp_path, "x.csv", "\n".join(delimiter.join(row) for row in rows))
     entities, report = read(path)
@@ -209,6 +210,7 @@ def test_cells_never_shift(tmp_path, delimiter):
         for entity in entities
     }
     assert found.pop("T:1") == ("fat yield", ("FY", "yield of fat"), f"a{delimiter} b")
+    assert found.pop("T:2") == ("too", ("few",), "")
     assert found.pop("T:4") == ("milk", (), "")
     assert not found
     assert report.counts.total() == 3
