@@ -43,7 +43,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
         b"<!DOCTYPE html><html><body>Not found</body></html>",
         b"\x1f\x8b",
         gzip.compress(OBO.encode() * 50)[:-20],
-        "name\tid\n".encode("utf-16"),
+        OBO.encode("utf-16"),
         b"{" * 100_000,
         b"\xff" * 5000,
         b"just some words\n",
