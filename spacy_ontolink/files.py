@@ -10,7 +10,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,19 @@ def replacing(path: Path) -> Iterator[Path]:
             (scratch / path.name).rename(path)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def safe_join(folder: Path, name: str) -> Path:
+    """Join a relative name that a saved file gives to its folder.
+
+    Raises:
+        StateError: On some system the name would lead out of the folder, or is none.
+    """
+    path = PureWindowsPath(name)  # knows drives and both slashes
+    if path.drive or path.root or not path.parts or ".." in path.parts or "\\" in name or "\0" in name:
+        reason = f"{name!r} is not the name of a file in it"
+        raise StateError(Errors.FILE_DAMAGED.format(path=folder, reason=reason, rebuild=REBUILD))
+    return folder / name
 
 
 def sha256(path: Path) -> str:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from spacy_ontolink.errors import StateError
-from spacy_ontolink.files import open_tensors, read_json, replacing, write_json, write_tensors
+from spacy_ontolink.files import open_tensors, read_json, replacing, safe_join, write_json, write_tensors
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path):
@@ -22,6 +22,20 @@ def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
             (folder / content).touch()
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["two"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("name", ["a.json", "1_Pooling/config.json", "..a/b..json", "./a", "spm:v2.model"])
+def test_names_in_a_folder_are_joined(tmp_path, name):
+    assert safe_join(tmp_path, name) == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../a.txt", "..", "a/../../b", "/etc/a", "//host/a", "C:/a", "c:a", "..\\a", "\\a", "a\\b", "", ".", "a\0"],
+)
+def test_names_that_lead_out_of_a_folder_are_refused(tmp_path, name):
+    with pytest.raises(StateError, match="is not the name of a file in it"):
+        safe_join(tmp_path, name)
 
 
 def test_tensors_are_mapped_as_they_were_written(tmp_path):

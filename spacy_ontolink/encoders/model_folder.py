@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
-from ..files import sha256
+from ..files import safe_join, sha256
 
 CONFIG = "config.json"
 _SUFFIXES = {".json", ".txt", ".safetensors", ".model", ".jinja", ".bpe", ".vocab"}
@@ -23,10 +23,18 @@ _NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder with safetensors weights, and the SHA-256 of each file (by relative name) that makes the model."""
+    """A folder with safetensors weights, and the SHA-256 of each file (by relative name) that makes the model.
+
+    Raises:
+        StateError: A name leads out of the folder.
+    """
 
     path: Path
     files: dict[str, str]
+
+    def __post_init__(self) -> None:
+        for name in self.files:  # a saved folder lists them, and saved folders come from anywhere
+            safe_join(self.path, name)
 
     @classmethod
     def open(cls, path: Path) -> ModelFolder:
@@ -59,14 +67,14 @@ class ModelFolder:
     @property
     def transformer(self) -> Path:
         """The folder of the transformer itself."""
-        return self.path / (self.modules[0].get("path", "") if self.modules else "")
+        return self._module_folder(self.modules[0]) if self.modules else self.path
 
     @property
     def pooling(self) -> str:
         """How the folder's own config pools token vectors: ``mean`` if it says nothing, ``own`` if in another way."""
         for module in self.modules:
             if module.get("type", "").rpartition(".")[2] == "Pooling":
-                config = _read(self.path / module.get("path", "") / CONFIG)
+                config = _read(self._module_folder(module) / CONFIG)
                 old = [mode for key, mode in _POOLING_KEYS.items() if config.get(f"pooling_mode_{key}")]
                 mode = config.get("pooling_mode") or old or "mean"
                 return mode if isinstance(mode, str) else "+".join(mode)
@@ -89,6 +97,10 @@ class ModelFolder:
                 return int(own)
         limits = [self.positions, _read(self.transformer / "tokenizer_config.json").get("model_max_length")]
         return min((int(limit) for limit in limits if limit and limit < _NO_LIMIT), default=None)
+
+    def _module_folder(self, module: dict[str, Any]) -> Path:
+        name = str(module.get("path", ""))
+        return self.path if name in ("", ".", "./") else safe_join(self.path, name)
 
     def copy_to(self, target: Path) -> None:
         """Copy the model's files (no pickles, no code) into the folder ``target``."""

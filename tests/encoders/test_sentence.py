@@ -172,6 +172,26 @@ def test_damage_is_named(encoder, tmp_path):
         make_sentence_encoder("gone", device="cpu").from_disk(tmp_path / "saved")
 
 
+@pytest.mark.parametrize("name", ["../../evil.txt", "/tmp/evil.txt", "C:\\evil.txt", "a/../../evil.txt"])
+def test_a_saved_name_cannot_lead_out_of_the_folder(encoder, tmp_path, name):
+    encoder.to_disk(tmp_path / "saved")
+    settings = json.loads((tmp_path / "saved" / "sentence.json").read_text())
+    settings["files"][name] = "0" * 64
+    (tmp_path / "saved" / "sentence.json").write_text(json.dumps(settings))
+    (tmp_path / "evil.txt").write_text("outside")
+    with pytest.raises(StateError, match="is not the name of a file in it"):
+        make_sentence_encoder("/gone/plain", device="cpu").from_disk(tmp_path / "saved")
+
+
+def test_a_module_cannot_lie_outside_the_folder(cls_model, tmp_path):
+    shutil.copytree(cls_model, tmp_path / "model")
+    modules = json.loads((tmp_path / "model" / "modules.json").read_text())
+    modules[0]["path"] = "../other"
+    (tmp_path / "model" / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(StateError, match="'../other' is not the name of a file in it"):
+        make_sentence_encoder(str(tmp_path / "model"), device="cpu").load()
+
+
 def test_another_setting_than_the_saved_one_is_refused(encoder, tmp_path):
     encoder.to_disk(tmp_path)
     with pytest.raises(StateError, match="pooling = mean, but the config says cls"):
