@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,9 +128,40 @@ def find_model(model: str) -> Path:
     path = Path(model).expanduser()
     if path.is_dir():
         return path
-    if path.exists() or path.is_absolute() or model.startswith((".", "~")) or "\\" in model or model.count("/") > 1:
+    if path.exists() or _is_path(model):
         raise ConfigError(Errors.MODEL_MISSING.format(path=model))
     return _fetch(model)
+
+
+def local_model(model: str) -> ModelFolder | None:
+    """Open the folder of that name if there is one with a model in it; unlike ``find_model``, never look elsewhere."""
+    path = os.path.expanduser(model)
+    try:
+        return ModelFolder.open(Path(path)) if os.path.isdir(path) else None
+    except (ConfigError, OSError):  # whatever it is, it is not what the name meant when a pipeline was saved
+        return None
+
+
+def plain_name(model: str) -> str:
+    """Return a hub name as it is, and of a folder the last part, which tells nothing about the machine."""
+    path = os.path.expanduser(model)
+    return os.path.basename(os.path.abspath(path)) if os.path.isdir(path) or _is_path(model) else model
+
+
+def may_be(model: str, saved: str) -> bool:
+    """Whether a model that is no folder here may be the one whose plain name was saved.
+
+    A folder may have been left behind or moved; only the name of another hub model is surely another model.
+    """
+    if _is_path(model) or model == saved:
+        return True
+    return not ("/" in model and "/" in saved) and model.rpartition("/")[2] == saved.rpartition("/")[2]
+
+
+def _is_path(model: str) -> bool:
+    """Whether this cannot be a hub name (``name`` or ``owner/name``), so that it means a folder, be it there or not."""
+    odd = model.startswith((".", "~")) or model.endswith("/") or "\\" in model or model.count("/") > 1
+    return odd or os.path.isabs(model)
 
 
 def _fetch(model: str) -> Path:
