@@ -111,7 +111,7 @@ class FaissIndex:
             StateError: Nothing is indexed yet, or the queries have other dimensions than the rows.
         """
         if self._engine is None:
-            raise StateError(Errors.INDEX_NOT_BUILT)
+            raise StateError(Errors.NOT_BUILT)
         if queries.dims != self._vectors.dims:
             raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
         mask = None if allowed is None or allowed.all() else self._mask(allowed)
@@ -124,7 +124,7 @@ class FaissIndex:
     def to_disk(self, path: Path) -> None:
         """Write the faiss index and its facts into the folder ``path``; the rows are kept elsewhere."""
         if self._engine is None:
-            raise StateError(Errors.INDEX_NOT_BUILT)
+            raise StateError(Errors.NOT_BUILT)
         with replacing(Path(path)) as folder:
             folder.mkdir()
             self._engine.write(folder / INDEX)
