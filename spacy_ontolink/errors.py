@@ -109,7 +109,7 @@ class Errors:
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    INDEX_NOT_BUILT = "This index holds no rows yet: build it, or open one with from_disk."
+    NOT_BUILT = "The index was not built yet."
 
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."

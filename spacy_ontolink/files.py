@@ -10,7 +10,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -59,14 +59,15 @@ def _swap(new: Path, path: Path, aside: Path) -> None:
 
 
 def safe_join(folder: Path, name: str) -> Path:
-    """Return ``folder / name`` for a name that was read from a file, if it stays inside.
+    """Join a relative name that a saved file gives to its folder.
 
     Raises:
-        StateError: It is absolute or leads out of the folder.
+        StateError: On some system the name would lead out of the folder, or is none.
     """
-    parts = name.split("/")
-    if ".." in parts or "" in parts or "\\" in name or ":" in parts[0]:
-        raise StateError(Errors.FILE_DAMAGED.format(path=folder, reason=f"it names {name!r}", rebuild=REBUILD))
+    path = PureWindowsPath(name)  # knows drives and both slashes
+    if path.drive or path.root or not path.parts or ".." in path.parts or "\\" in name or "\0" in name:
+        reason = f"{name!r} is not the name of a file in it"
+        raise StateError(Errors.FILE_DAMAGED.format(path=folder, reason=reason, rebuild=REBUILD))
     return folder / name
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ConfigError, Errors, StateError
-from ..files import replacing
+from ..files import REBUILD, read_json, replacing, write_json
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Ints1d, Mention
 from ..vectors import Vectors, join
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from ..kb import KnowledgeBase
 
 PARTS = ("lexical", "dense")
+SETTINGS = "hybrid.json"
 
 
 class HybridEncoder:
     """Encodes with a lexical and a dense encoder: cosines add up as ``(1 - weight) lexical + weight dense``."""
 
-    def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.5) -> None:
+    def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.7) -> None:
         self.lexical = check_part(lexical, Encoder, "lexical")
         self.dense = check_part(dense, Encoder, "dense")
         if not 0.0 <= weight <= 1.0:
@@ -71,23 +72,38 @@ class HybridEncoder:
         return EntityRows(self._join(lexical.vectors, dense.vectors), lexical.owner, lexical.name)
 
     def to_disk(self, path: Path) -> None:
-        """Write each part into a folder of its own."""
+        """Write the settings, and each part into a folder of its own."""
         with replacing(Path(path)) as folder:
             folder.mkdir()
             for name in PARTS:
                 getattr(self, name).to_disk(folder / name)
+            write_json(folder / SETTINGS, self._settings())
 
     def from_disk(self, path: Path) -> HybridEncoder:
-        """Take over the state of both parts; the weight is that of this object."""
+        """Take over the state of both parts.
+
+        Raises:
+            StateError: It is missing or damaged, or its weight or a part's type is not that of this object.
+        """
+        saved = read_json(Path(path) / SETTINGS)
+        for what, given in self._settings().items():
+            if not isinstance(saved, dict) or what not in saved:
+                reason = f"no {what!r}"
+                raise StateError(Errors.FILE_DAMAGED.format(path=Path(path) / SETTINGS, reason=reason, rebuild=REBUILD))
+            if saved[what] != given:
+                raise StateError(Errors.MISMATCH.format(path=path, what=f"a {what}", saved=saved[what], given=given))
         for name in PARTS:
             getattr(self, name).from_disk(Path(path) / name)
         return self
+
+    def _settings(self) -> dict[str, object]:
+        return {"weight": self.weight, **{f"{name} part": type(getattr(self, name)).__name__ for name in PARTS}}
 
     def _join(self, lexical: Vectors, dense: Vectors) -> Vectors:
         return join((lexical, dense), (1.0 - self.weight, self.weight))
 
 
-def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.5) -> HybridEncoder:
+def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.7) -> HybridEncoder:
     """Make a ``HybridEncoder`` of two encoders; ``weight`` is the share of the dense one."""
     return HybridEncoder(lexical, dense, weight=weight)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
-from ..files import sha256
+from ..files import safe_join, sha256
 
 CONFIG = "config.json"
 _SUFFIXES = {".json", ".txt", ".safetensors", ".model", ".jinja", ".bpe", ".vocab"}
@@ -23,10 +24,18 @@ _NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder with safetensors weights, and the SHA-256 of each file (by relative name) that makes the model."""
+    """A folder with safetensors weights, and the SHA-256 of each file (by relative name) that makes the model.
+
+    Raises:
+        StateError: A name leads out of the folder.
+    """
 
     path: Path
     files: dict[str, str]
+
+    def __post_init__(self) -> None:
+        for name in self.files:  # a saved folder lists them, and saved folders come from anywhere
+            safe_join(self.path, name)
 
     @classmethod
     def open(cls, path: Path) -> ModelFolder:
@@ -59,14 +68,14 @@ class ModelFolder:
     @property
     def transformer(self) -> Path:
         """The folder of the transformer itself."""
-        return self.path / (self.modules[0].get("path", "") if self.modules else "")
+        return self._module_folder(self.modules[0]) if self.modules else self.path
 
     @property
     def pooling(self) -> str:
         """How the folder's own config pools token vectors: ``mean`` if it says nothing, ``own`` if in another way."""
         for module in self.modules:
             if module.get("type", "").rpartition(".")[2] == "Pooling":
-                config = _read(self.path / module.get("path", "") / CONFIG)
+                config = _read(self._module_folder(module) / CONFIG)
                 old = [mode for key, mode in _POOLING_KEYS.items() if config.get(f"pooling_mode_{key}")]
                 mode = config.get("pooling_mode") or old or "mean"
                 return mode if isinstance(mode, str) else "+".join(mode)
@@ -89,6 +98,10 @@ class ModelFolder:
                 return int(own)
         limits = [self.positions, _read(self.transformer / "tokenizer_config.json").get("model_max_length")]
         return min((int(limit) for limit in limits if limit and limit < _NO_LIMIT), default=None)
+
+    def _module_folder(self, module: dict[str, Any]) -> Path:
+        name = str(module.get("path", ""))
+        return self.path if name in ("", ".", "./") else safe_join(self.path, name)
 
     def copy_to(self, target: Path) -> None:
         """Copy the model's files (no pickles, no code) into the folder ``target``."""
@@ -115,9 +128,40 @@ def find_model(model: str) -> Path:
     path = Path(model).expanduser()
     if path.is_dir():
         return path
-    if path.exists() or path.is_absolute() or model.startswith((".", "~")) or "\\" in model or model.count("/") > 1:
+    if path.exists() or _is_path(model):
         raise ConfigError(Errors.MODEL_MISSING.format(path=model))
     return _fetch(model)
+
+
+def local_model(model: str) -> ModelFolder | None:
+    """Open the folder of that name if there is one with a model in it; unlike ``find_model``, never look elsewhere."""
+    path = os.path.expanduser(model)
+    try:
+        return ModelFolder.open(Path(path)) if os.path.isdir(path) else None
+    except (ConfigError, OSError):  # whatever it is, it is not what the name meant when a pipeline was saved
+        return None
+
+
+def plain_name(model: str) -> str:
+    """Return a hub name as it is, and of a folder the last part, which tells nothing about the machine."""
+    path = os.path.expanduser(model)
+    return os.path.basename(os.path.abspath(path)) if os.path.isdir(path) or _is_path(model) else model
+
+
+def may_be(model: str, saved: str) -> bool:
+    """Whether a model that is no folder here may be the one whose plain name was saved.
+
+    A folder may have been left behind or moved; only the name of another hub model is surely another model.
+    """
+    if _is_path(model) or model == saved:
+        return True
+    return not ("/" in model and "/" in saved) and model.rpartition("/")[2] == saved.rpartition("/")[2]
+
+
+def _is_path(model: str) -> bool:
+    """Whether this cannot be a hub name (``name`` or ``owner/name``), so that it means a folder, be it there or not."""
+    odd = model.startswith((".", "~")) or model.endswith("/") or "\\" in model or model.count("/") > 1
+    return odd or os.path.isabs(model)
 
 
 def _fetch(model: str) -> Path:

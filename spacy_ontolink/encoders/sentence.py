@@ -14,7 +14,7 @@ from ..files import REBUILD, read_json, replacing, write_json
 from ..text import normalise
 from ..types import EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
-from .model_folder import ModelFolder, find_model
+from .model_folder import ModelFolder, find_model, local_model, may_be, plain_name
 from .torch_models import check_device, load_model, require_torch
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class SentenceEncoder:
         self.progress: Progress | None = None
         self._folder: ModelFolder | None = None
         self._saved = False
+        self._saved_name = ""
         self._model: Any = None
         self._dimension = 0
         self._told_of_cuts = False
@@ -80,8 +81,7 @@ class SentenceEncoder:
     @property
     def id(self) -> str:
         """The model's kind, the revision of its files, pooling and maximal length; needs no torch."""
-        pooling, max_length = self._settings()
-        return f"sentence:{self.folder.label}@{self.folder.revision}:{pooling}:{max_length}"
+        return _id(self.folder, *self._settings())
 
     def load(self) -> None:
         """Load the weights, if they are not loaded yet.
@@ -121,7 +121,9 @@ class SentenceEncoder:
     def to_disk(self, path: Path) -> None:
         """Write settings and a self-contained copy of the model's folder."""
         pooling, max_length = self._settings()
-        settings = {"id": self.id, "pooling": pooling, "max_length": max_length, "files": self.folder.files}
+        name = self._saved_name or plain_name(self.model)
+        settings = {"id": self.id, "name": name, "pooling": pooling, "max_length": max_length,
+                    "files": self.folder.files}  # fmt: skip
         with replacing(Path(path)) as folder:
             (folder / FOLDER).mkdir(parents=True)
             self.folder.copy_to(folder / FOLDER)
@@ -131,13 +133,16 @@ class SentenceEncoder:
         """Take over a saved model; its weights are read and checked at first use, so the folder must stay.
 
         Raises:
-            StateError: A file is missing, or pooling or length were set otherwise.
+            StateError: A file is missing, pooling or length were set otherwise, or the encoder was made with another
+                model: a folder that is here and differs, or another hub name. (A folder that is not here may be the
+                one, since saved encoders travel.)
         """
         path = Path(path)
         saved = read_json(path / SETTINGS)
         try:
             folder = ModelFolder(path / FOLDER, {str(name): str(digest) for name, digest in saved["files"].items()})
             settings = {"pooling": saved["pooling"], "max_length": saved["max_length"]}
+            saved_name = str(saved.get("name", ""))
         except (KeyError, AttributeError, TypeError) as error:
             raise _damaged(path / SETTINGS, f"no {error}") from error
         for name in folder.files:
@@ -146,9 +151,21 @@ class SentenceEncoder:
         for setting, value in settings.items():
             if (given := getattr(self, setting)) not in (None, value):
                 raise StateError(Errors.MODEL_SETTING.format(path=path, setting=setting, saved=value, given=given))
+        self._check_model(path, folder, saved_name, saved["pooling"], saved["max_length"])
         self.pooling, self.max_length = settings["pooling"], settings["max_length"]
-        self._folder, self._model, self._saved = folder, None, True
+        self._folder, self._model, self._saved, self._saved_name = folder, None, True, saved_name
         return self
+
+    def _check_model(self, path: Path, saved: ModelFolder, name: str, pooling: str, max_length: int | None) -> None:
+        """Refuse to pass a saved model off as another one that the constructor was given."""
+        made_with = self._folder if self._folder and not self._saved else local_model(self.model)
+        if made_with is not None and made_with.files != saved.files:
+            ids = {"saved": _id(saved, pooling, max_length), "given": _id(made_with, pooling, max_length)}
+        elif made_with is None and name and not may_be(self.model, name):
+            ids = {"saved": name, "given": self.model}
+        else:
+            return
+        raise StateError(Errors.MISMATCH.format(path=path, what="the model", **ids))
 
     def _settings(self) -> tuple[str, int | None]:
         return self.pooling or self.folder.pooling, self.max_length or self.folder.max_length
@@ -195,6 +212,10 @@ def make_sentence_encoder(
     return SentenceEncoder(
         model, pooling=pooling, device=device, dtype=dtype, batch_size=batch_size, max_length=max_length
     )
+
+
+def _id(folder: ModelFolder, pooling: str, max_length: int | None) -> str:
+    return f"sentence:{folder.label}@{folder.revision}:{pooling}:{max_length}"
 
 
 def _encode(model: Any, texts: list[str], batch_size: int) -> Floats2d:

@@ -93,7 +93,8 @@ def _torch() -> ModuleType:
     import torch
 
     if hasattr(os, "register_at_fork"):
-        # A child that inherits the parent's thread pool waits for threads that it does not have.
+        # A child that inherits the parent's thread pool waits for threads that it does not have. The components see
+        # to this, too, but an encoder may be used without them, and the tokenizers' own threads are its business.
         os.register_at_fork(after_in_child=_calm_child)
     module: ModuleType = torch
     return module

@@ -178,7 +178,7 @@ def load_faiss() -> ModuleType:
     """Import faiss; a forked child uses one thread, as it would wait for ever for the threads of its parent."""
     import faiss
 
-    if hasattr(os, "register_at_fork"):
+    if hasattr(os, "register_at_fork"):  # the components see to this, too, but an index may be used without them
         os.register_at_fork(after_in_child=lambda: faiss.omp_set_num_threads(1))
     module: ModuleType = faiss
     return module

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from ..vectors import Vectors
 from .exact import ExactIndex
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
 from .ranking import no_hits
+from .recent import RecentMasks
 from .rescoring import EntityScorer
 
 INDEX, FACTS = "index.faiss", "index.json"
@@ -26,7 +26,6 @@ _MARGIN = 32  # rows fetched beyond that
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
 _EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
-_CACHED_MASKS = 8
 _log = logging.getLogger(__name__)
 
 
@@ -83,7 +82,7 @@ class FaissIndex:
         self.flat_below, self.checked = flat_below, checked
         self._engine: Engine | None = None
         self._facts: dict[str, object] = {}
-        self._masks: OrderedDict[bytes, _Mask] = OrderedDict()
+        self._masks: RecentMasks[_Mask] = RecentMasks()
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Train and fill the index, and measure its recall on a sample of the rows.
@@ -111,10 +110,10 @@ class FaissIndex:
             StateError: Nothing is indexed yet, or the queries have other dimensions than the rows.
         """
         if self._engine is None:
-            raise StateError(Errors.INDEX_NOT_BUILT)
+            raise StateError(Errors.NOT_BUILT)
         if queries.dims != self._vectors.dims:
             raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
-        mask = None if allowed is None or allowed.all() else self._mask(allowed)
+        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
         if mask is not None and mask.n_rows <= _EXACT_ROWS:
             return self._exact.search(queries, k, allowed)
         batches = (queries.take(slice(start, start + _QUERIES)) for start in range(0, len(queries), _QUERIES))
@@ -124,7 +123,7 @@ class FaissIndex:
     def to_disk(self, path: Path) -> None:
         """Write the faiss index and its facts into the folder ``path``; the rows are kept elsewhere."""
         if self._engine is None:
-            raise StateError(Errors.INDEX_NOT_BUILT)
+            raise StateError(Errors.NOT_BUILT)
         with replacing(Path(path)) as folder:
             folder.mkdir()
             self._engine.write(folder / INDEX)
@@ -181,13 +180,8 @@ class FaissIndex:
         return Vectors(others) if others else None
 
     def _mask(self, allowed: Bools1d) -> _Mask:
-        key = allowed.tobytes()
-        if key not in self._masks:
-            rows = allowed[self._owner]
-            self._masks[key] = _Mask(allowed, rows, int(rows.sum()))
-            if len(self._masks) > _CACHED_MASKS:
-                self._masks.popitem(last=False)
-        return self._masks[key]
+        rows = allowed[self._owner]
+        return _Mask(allowed, rows, int(rows.sum()))
 
     def _nprobe(self, share: float) -> int:
         """Lists to visit; more when only a share of the rows is allowed, since each then yields less."""

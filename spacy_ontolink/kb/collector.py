@@ -65,7 +65,7 @@ class Collector:
         """Take one entity; white space in names is collapsed and its ends are cut off."""
         name = " ".join(entity.name.split())
         normal = normalise(name)
-        if not normal or name in (entity.id, entity.id.replace(":", "_")):
+        if not normal or _is_own_id(name, entity.id):
             if not entity.obsolete:
                 self.nameless[entity.id.rpartition(":")[0].partition(":")[0]] += 1
                 self.problem("entity without a name", entity.id)
@@ -120,6 +120,11 @@ class Collector:
         arrays = {column: np.concatenate(parts) for column, parts in self._arrays.items()}
         self._arrays.clear()
         return Collected(records=records, texts=texts, type_labels=list(self._type_codes), **arrays)
+
+
+def _is_own_id(name: str, id: str) -> bool:
+    """Whether a name only repeats the id; an id that is a plain word, as in lists of drugs, is a name as well."""
+    return (":" in id or "_" in id) and name in (id, id.replace(":", "_"))
 
 
 def _join(chunks: list[Any]) -> Any:

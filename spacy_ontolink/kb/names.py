@@ -89,16 +89,20 @@ def arrange(data: Collected, rows: np.ndarray, n_live: int, targets: Csr) -> Nam
 
     order = np.lexsort((scope != NAME, owner))
     ordered = Names(source, owner, scope, kind, data.keys[source], data.texts, data.type_labels).keep(order)
-    return ordered.keep(_first_of_each(ordered.owner, ordered.key))
+    return ordered.keep(_closest_of_each(ordered.owner, ordered.key, ordered.scope))
 
 
-def _first_of_each(owner: np.ndarray, key: Hashes) -> np.ndarray:
-    """Mark the first row of each (owner, key)."""
-    order = np.lexsort((key, owner))
-    again = (np.diff(owner[order]) == 0) & (key[order][1:] == key[order][:-1])
-    mask = np.ones(len(owner), np.bool_)
-    mask[order[1:][again]] = False
-    return mask
+def _closest_of_each(owner: np.ndarray, key: Hashes, scope: np.ndarray) -> np.ndarray:
+    """Return the row of the closest scope of each (owner, key), in the order of the first row of each.
+
+    So it makes no difference in which order a file, or its format, lists the synonyms.
+    """
+    order = np.lexsort((scope, key, owner))
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = (np.diff(owner[order]) != 0) | (key[order][1:] != key[order][:-1])
+    starts = np.flatnonzero(fresh)
+    place = np.minimum.reduceat(order, starts)
+    return order[starts][np.argsort(place)]
 
 
 def drop_stop_synonyms(names: Names, n_live: int, stop: bool | Sequence[str]) -> tuple[Names, dict[str, int]]:

@@ -50,7 +50,7 @@ def test_the_id_names_both_parts_and_the_weight(hybrid, plain_model, traits):
 def test_round_trip(hybrid, plain_model, traits, tmp_path):
     hybrid.fit(traits)
     hybrid.to_disk(tmp_path / "saved")
-    fresh = make_hybrid_encoder(make_lexical_encoder(), make_sentence_encoder("gone", device="cpu"), 0.3)
+    fresh = make_hybrid_encoder(make_lexical_encoder(), make_sentence_encoder("/gone/plain", device="cpu"), 0.3)
     opened = fresh.from_disk(tmp_path / "saved")
     assert opened.id == hybrid.id
     mentions = [Mention(text) for text in TEXTS]
@@ -58,6 +58,31 @@ def test_round_trip(hybrid, plain_model, traits, tmp_path):
     np.testing.assert_allclose(norms, hybrid.encode_mentions(mentions).norms() ** 2, atol=1e-5)
     opened.to_disk(tmp_path / "saved")
     assert fresh.from_disk(tmp_path / "saved").id == hybrid.id
+
+
+def test_another_weight_or_part_than_the_saved_one_is_refused(hybrid, traits, tmp_path):
+    hybrid.fit(traits)
+    hybrid.to_disk(tmp_path)
+    dense = make_sentence_encoder("/gone/plain", device="cpu")
+    with pytest.raises(StateError, match=r"with a weight 0\.3, but is opened with 0\.4"):
+        make_hybrid_encoder(make_lexical_encoder(), dense, 0.4).from_disk(tmp_path)
+    with pytest.raises(StateError, match="with a lexical part LexicalEncoder, but is opened with SentenceEncoder"):
+        make_hybrid_encoder(dense, dense, 0.3).from_disk(tmp_path)
+    with pytest.raises(StateError, match="with a dense part SentenceEncoder, but is opened with Fixed"):
+        make_hybrid_encoder(make_lexical_encoder(), Fixed([0], [0]), 0.3).from_disk(tmp_path)
+    with pytest.raises(StateError, match="some/other"):
+        other = make_sentence_encoder("some/other", device="cpu")
+        make_hybrid_encoder(make_lexical_encoder(), other, 0.3).from_disk(tmp_path)
+
+
+@pytest.mark.parametrize("content", [None, "{}", "[]", "{"])
+def test_damaged_settings_are_named(hybrid, traits, tmp_path, content):
+    hybrid.fit(traits)
+    hybrid.to_disk(tmp_path)
+    file = tmp_path / "hybrid.json"
+    file.unlink() if content is None else file.write_text(content)
+    with pytest.raises(StateError, match=r"hybrid\.json is damaged"):
+        hybrid.from_disk(tmp_path)
 
 
 def test_progress_is_that_of_the_dense_part(hybrid, traits):

@@ -152,7 +152,9 @@ def test_round_trip_without_the_first_folder(cls_model, tmp_path, monkeypatch):
     assert not [file for file in files if file.suffix in (".bin", ".py")]
     assert not [file for file in files if str(tmp_path).encode() in file.read_bytes()]
     second.to_disk(tmp_path / "moved")
-    np.testing.assert_array_equal(encode(make_sentence_encoder("x").from_disk(tmp_path / "moved"), "egg"), expected[1:])
+    np.testing.assert_array_equal(
+        encode(make_sentence_encoder("source").from_disk(tmp_path / "moved"), "egg"), expected[1:]
+    )
 
 
 def test_damage_is_named(encoder, tmp_path):
@@ -161,21 +163,96 @@ def test_damage_is_named(encoder, tmp_path):
     content = bytearray(weights.read_bytes())
     content[-5] ^= 1
     weights.write_bytes(content)
-    opened = make_sentence_encoder("gone", device="cpu").from_disk(tmp_path / "saved")
+    opened = make_sentence_encoder("/gone/plain", device="cpu").from_disk(tmp_path / "saved")
     with pytest.raises(StateError, match=r"model\.safetensors is damaged"):
         encode(opened, "egg")
     weights.unlink()
     with pytest.raises(StateError, match=r"model\.safetensors is damaged \(missing"):
-        make_sentence_encoder("gone", device="cpu").from_disk(tmp_path / "saved")
+        make_sentence_encoder("/gone/plain", device="cpu").from_disk(tmp_path / "saved")
     (tmp_path / "saved" / "sentence.json").write_text("{}")
     with pytest.raises(StateError, match=r"sentence\.json is damaged"):
-        make_sentence_encoder("gone", device="cpu").from_disk(tmp_path / "saved")
+        make_sentence_encoder("/gone/plain", device="cpu").from_disk(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("name", ["../../evil.txt", "/tmp/evil.txt", "C:\\evil.txt", "a/../../evil.txt"])
+def test_a_saved_name_cannot_lead_out_of_the_folder(encoder, tmp_path, name):
+    encoder.to_disk(tmp_path / "saved")
+    settings = json.loads((tmp_path / "saved" / "sentence.json").read_text())
+    settings["files"][name] = "0" * 64
+    (tmp_path / "saved" / "sentence.json").write_text(json.dumps(settings))
+    (tmp_path / "evil.txt").write_text("outside")
+    with pytest.raises(StateError, match="is not the name of a file in it"):
+        make_sentence_encoder("/gone/plain", device="cpu").from_disk(tmp_path / "saved")
+
+
+def test_a_module_cannot_lie_outside_the_folder(cls_model, tmp_path):
+    shutil.copytree(cls_model, tmp_path / "model")
+    modules = json.loads((tmp_path / "model" / "modules.json").read_text())
+    modules[0]["path"] = "../other"
+    (tmp_path / "model" / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(StateError, match=r"'\.\./other' is not the name of a file in it"):
+        make_sentence_encoder(str(tmp_path / "model"), device="cpu").load()
 
 
 def test_another_setting_than_the_saved_one_is_refused(encoder, tmp_path):
     encoder.to_disk(tmp_path)
     with pytest.raises(StateError, match="pooling = mean, but the config says cls"):
-        make_sentence_encoder("gone", pooling="cls").from_disk(tmp_path)
+        make_sentence_encoder("/gone/plain", pooling="cls").from_disk(tmp_path)
+
+
+def test_a_config_with_another_folder_than_the_saved_model_is_refused(encoder, other_model, plain_model, tmp_path):
+    encoder.to_disk(tmp_path / "saved")
+    other = make_sentence_encoder(str(other_model), device="cpu")
+    with pytest.raises(StateError) as caught:
+        make_sentence_encoder(str(other_model), device="cpu").from_disk(tmp_path / "saved")
+    assert encoder.id in str(caught.value) and other.id in str(caught.value)
+    assert other.id  # known before opening, it is compared all the same
+    with pytest.raises(StateError, match="was built with the model"):
+        other.from_disk(tmp_path / "saved")
+    shutil.copytree(plain_model, tmp_path / "renamed")
+    assert make_sentence_encoder(str(tmp_path / "renamed")).from_disk(tmp_path / "saved").id == encoder.id
+
+
+@pytest.mark.parametrize(
+    ("built", "given", "fine"),
+    [
+        ("some/model", "some/model", True),
+        ("some/model", "model", True),
+        ("some/model", "/left/behind", True),
+        ("some/model", "some/other", False),
+        ("some/model", "mirror/model", False),
+        ("some/model", "other", False),
+        ("FOLDER", "elsewhere/plain", True),
+        ("FOLDER", "plain", True),
+        ("FOLDER", "../moved", True),
+        ("FOLDER", "C:\\models\\moved", True),
+        ("FOLDER", "some/model", False),
+    ],
+)
+def test_a_config_with_another_name_than_the_saved_model_is_refused(
+    plain_model, tmp_path, monkeypatch, built, given, fine
+):
+    monkeypatch.setattr(model_folder, "_fetch", lambda model: plain_model)
+    monkeypatch.chdir(tmp_path)
+    first = make_sentence_encoder(str(plain_model) if built == "FOLDER" else built, device="cpu")
+    first.to_disk(tmp_path / "saved")
+    name = "plain" if built == "FOLDER" else built
+    assert json.loads((tmp_path / "saved" / "sentence.json").read_text())["name"] == name
+    second = make_sentence_encoder(given, device="cpu")
+    if fine:
+        assert second.from_disk(tmp_path / "saved").id == first.id
+        second.to_disk(tmp_path / "again")
+        assert json.loads((tmp_path / "again" / "sentence.json").read_text())["name"] == name
+    else:
+        with pytest.raises(StateError, match=rf"with the model {name}, but is opened with {given}\."):
+            second.from_disk(tmp_path / "saved")
+
+
+def test_a_folder_without_a_model_is_not_what_the_config_means(encoder, tmp_path, monkeypatch):
+    encoder.to_disk(tmp_path / "saved")
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert make_sentence_encoder("plain", device="cpu").from_disk(tmp_path / "saved").id == encoder.id
 
 
 def test_pickled_weights_are_refused(plain_model, tmp_path):
@@ -192,7 +269,7 @@ def test_an_unreadable_folder_is_named(plain_model, tmp_path):
         encode(make_sentence_encoder(str(tmp_path / "model"), device="cpu"), "egg")
 
 
-@pytest.mark.parametrize("name", ["/no/such/model", "./model", "../up", "a/b/c", "~/model"])
+@pytest.mark.parametrize("name", ["/no/such/model", "./model", "../up", "a/b/c", "~/model", "model/", "a\\\\b"])
 def test_a_path_never_leads_to_the_network(name, monkeypatch):
     monkeypatch.setattr(model_folder, "_fetch", lambda model: pytest.fail("a path was looked up"))
     encoder = make_sentence_encoder(name, device="cpu")  # a saved pipeline may name a folder that is gone
@@ -265,7 +342,7 @@ def test_making_and_opening_import_nothing_heavy(encoder, tmp_path):
     encoder.to_disk(tmp_path)
     script = (
         "import sys; from pathlib import Path; from spacy_ontolink.encoders.sentence import make_sentence_encoder as m;"
-        f"print(m('x').from_disk(Path({str(tmp_path)!r})).id);"
+        f"print(m('plain').from_disk(Path({str(tmp_path)!r})).id);"
         "sys.exit(bool({'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -172,7 +172,7 @@ def test_queries_of_other_dimensions_are_refused_with_both():
 
 
 def test_search_before_build():
-    with pytest.raises(StateError, match="holds no rows"):
+    with pytest.raises(StateError, match="not built yet"):
         make_faiss_index().search(Vectors((np.ones((1, 2), np.float32),)), 1)
 
 

@@ -39,6 +39,18 @@ def test_entity_without_a_name_is_left_out_and_counted(name):
     assert kb.facts["problems"] == {"entity without a name": 1}
 
 
+@pytest.mark.parametrize("id", ["aspirin", "vitamin C", "C0004057"])
+def test_plain_word_may_be_id_and_name(id):
+    kb, seen = problems([Entity(id, id), Entity("ibuprofen", "ibuprofen")])
+    assert list(kb) == [id, "ibuprofen"] and kb.lookup(id).tolist() == [0] and not seen
+
+
+@pytest.mark.parametrize("id", ["T:2", "T_2", "http://example.org/T2"])
+def test_what_looks_like_an_id_is_no_name_of_its_own(id):
+    kb, seen = problems([Entity("T:1", "real"), Entity(id, id)])
+    assert list(kb) == ["T:1"] and seen == [("entity without a name", id)]
+
+
 def test_mostly_nameless_is_an_error():
     entities = [Entity("T:1", "real"), Entity("T:2", ""), Entity("T:3", "T:3")]
     with pytest.raises(OntologyError, match=r"^odd.obo: 2 of 3 entities have no name"):

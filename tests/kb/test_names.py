@@ -1,4 +1,7 @@
+import itertools
 import logging
+
+import pytest
 
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.names import SHARED_BY
@@ -45,6 +48,27 @@ def test_list_replaces_the_rule():
     assert len(kb.lookup("not4use")) == 30
     assert kb.lookup("other 1").tolist() == [30]  # a primary name is never dropped
     assert kb.facts["stop_synonyms"] == {"other 1": 1}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_of_synonyms_alike_the_closest_scope_stays_in_the_first_place(order):
+    alike = [Synonym("fat share", "BROAD", "b"), Synonym("Fat-Share", "EXACT", "e"), Synonym("FAT SHARE", "RELATED")]
+    synonyms = [alike[number] for number in order]
+    entity = Entity("T:1", "fat", (synonyms[0], Synonym("BF"), *synonyms[1:], Synonym("Fat", "EXACT")))
+    kb = KnowledgeBase.from_entities([Entity("T:0", "fat share"), entity])
+    assert kb["T:1"] == Entity("T:1", "fat", (alike[1], Synonym("BF")))
+    assert kb.lookup("fat share").tolist() == [0, 1]
+
+
+def test_of_equal_scopes_the_first_stays():
+    kb = KnowledgeBase.from_entities([Entity("T:1", "a", (Synonym("B c", "EXACT", "x"), Synonym("b-c", "EXACT")))])
+    assert kb["T:1"].synonyms == (Synonym("B c", "EXACT", "x"),)
+
+
+def test_an_own_synonym_goes_before_an_inherited_one():
+    old = Entity("T:9", "Fat-share", obsolete=True, replaced_by=("T:1",))
+    kb = KnowledgeBase.from_entities([old, Entity("T:1", "fat", (Synonym("fat share", "RELATED", "x"),))])
+    assert kb["T:1"].synonyms == (Synonym("fat share", "RELATED", "x"),)
 
 
 def test_names_without_type_and_with(toy):

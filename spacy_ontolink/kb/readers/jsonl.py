@@ -84,19 +84,16 @@ class _Row:
         field, value = self._value(*fields)
         if value is None:
             return ""
-        if isinstance(value, str):
-            return tidy(value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)  # ids are often written as numbers
-        self._problem(f"'{field}' is no text", reprlib.repr(value))
-        return ""
+        if (text := _as_text(value)) is None:
+            self._problem(f"'{field}' is no text", reprlib.repr(value))
+        return text or ""
 
     def _list(self, *fields: str) -> list[Any]:
         field, value = self._value(*fields)
-        if isinstance(value, str):
-            return [value]
         if isinstance(value, list):
             return value
+        if _as_text(value) is not None:
+            return [value]
         if value is not None:
             self._problem(f"'{field}' is no list", reprlib.repr(value))
         return []
@@ -104,7 +101,7 @@ class _Row:
     def _texts(self, field: str) -> tuple[str, ...]:
         texts: dict[str, None] = {}
         for value in self._list(field):
-            if isinstance(value, str) and (text := tidy(value)):
+            if text := _as_text(value):
                 texts[text] = None
             else:
                 self._problem(f"'{field}' holds something else than texts", reprlib.repr(value))
@@ -113,11 +110,11 @@ class _Row:
     def _synonyms(self) -> Iterator[Synonym]:
         for item in self._list("synonyms", "aliases"):
             parts = item if isinstance(item, dict) else {"text": item}
-            text, type_ = parts.get("text", parts.get("name")), parts.get("type") or ""
-            if not isinstance(text, str) or not isinstance(type_, str) or not (text := tidy(text)):
+            text, type_ = _as_text(parts.get("text", parts.get("name"))), _as_text(parts.get("type") or "")
+            if not text or type_ is None:
                 self._problem("malformed synonym", reprlib.repr(item))
                 continue
-            yield Synonym(text, self._scope(parts.get("scope")), tidy(type_))
+            yield Synonym(text, self._scope(parts.get("scope")), type_)
 
     def _scope(self, value: Any) -> Scope:
         if value is None:
@@ -126,3 +123,10 @@ class _Row:
         if scope is None:
             self._problem("unknown synonym scope, read as RELATED", reprlib.repr(value))
         return scope or "RELATED"
+
+
+def _as_text(value: Any) -> str | None:
+    """Return a text, tidied, or an integer as a text, since ids are often written as numbers; None for all else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return tidy(value) if isinstance(value, str) else None

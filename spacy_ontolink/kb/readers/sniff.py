@@ -18,9 +18,8 @@ _BINARY = (
     (b"BZh", "it is packed with bzip2; unpack it"),
     (b"\xfd7zXZ", "it is packed with xz; unpack it"),
     (b"\x28\xb5\x2f\xfd", "it is packed with zstd; unpack it"),
-    (b"\xff\xfe", "it is UTF-16 text; save it as UTF-8"),
-    (b"\xfe\xff", "it is UTF-16 text; save it as UTF-8"),
 )
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UNREAD = (
     (re.compile(rb"(?:<[?!][^>]*>\s*)*<html|<!doctype html", re.IGNORECASE), "it is an HTML page"),
     (re.compile(rb"(?:<[?!][^>]*>\s*)*<(?:owl:)?Ontology\b"), "it is OWL/XML; convert it to RDF/XML or OBO"),
@@ -49,12 +48,15 @@ def sniff(path: Path, format: str | None = None) -> str:
     if format is not None and format not in FORMATS:
         raise _unknown(path, f"there is no format '{format}'")
     head = read_head(path)
-    text = head.lstrip()
+    utf16 = head.startswith(_UTF16)
+    text = (head.decode("utf-16", "ignore").encode("utf-8", "ignore") if utf16 else head).lstrip()
     if not text:
         raise _unknown(path, "the file is empty")
     if (reason := _why_unread(text)) is not None:
         raise _unknown(path, reason)
     found, reason = (format, "") if format is not None else _from_text(text, _suffix(path))
+    if utf16 and found != "table":  # spreadsheets write it, and the reader of tables takes it
+        raise _unknown(path, "it is UTF-16 text; save it as UTF-8")
     if found is None:
         raise _unknown(path, reason)
     return found

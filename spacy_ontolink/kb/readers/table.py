@@ -52,6 +52,8 @@ _SHOWN = 30
 def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | None = None) -> Iterator[Entity]:
     """Yield one entity a row; cells that may hold several values are split at ``|``.
 
+    A row may end early, where only empty cells would follow its id and name.
+
     Args:
         path: A CSV or TSV file with a header line (tab, comma or semicolon), gzipped or not.
         report: Where rows that cannot be used are counted.
@@ -75,6 +77,8 @@ def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | N
         header, places, first = _header(path, rows, columns)
         untranslated = _translation_filter(header, places)
         for line, cells in rows if first is None else itertools.chain((first,), rows):
+            if len(cells) < len(header) and _names_entity(cells, places):
+                cells = [*cells, *[""] * (len(header) - len(cells))]  # spreadsheets leave out empty cells at the end
             if len(cells) != len(header):
                 report.problem("wrong number of fields", f"{len(cells)} instead of {len(header)}: {cells!r:.80}", line)
             elif reason := untranslated(cells):
@@ -113,6 +117,10 @@ def _header(
         is_data = bool(by_position) and not all(usual.get(role) == found[role] for role in ("id", "name"))
         return cells, found, (line, cells) if is_data else None
     raise OntologyError(Errors.NO_ENTITIES.format(path=path, detail="the table is empty"))
+
+
+def _names_entity(cells: Sequence[str], places: Mapping[str, int]) -> bool:
+    return all(places[role] < len(cells) and cells[places[role]].strip() for role in ("id", "name"))
 
 
 def _plain(name: str) -> str:

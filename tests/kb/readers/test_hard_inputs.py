@@ -43,7 +43,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
         b"<!DOCTYPE html><html><body>Not found</body></html>",
         b"\x1f\x8b",
         gzip.compress(OBO.encode() * 50)[:-20],
-        "name\tid\n".encode("utf-16"),
+        OBO.encode("utf-16"),
         b"{" * 100_000,
         b"\xff" * 5000,
         b"just some words\n",
@@ -201,6 +201,7 @@ def test_cells_never_shift(tmp_path, delimiter):
         ["T:3", "one", "too", "many", "cells"],
         ["", "no id", "", ""],
         ["T:4", "milk", "", ""],
+        ["T:5"],
     ]
     path = write(tmp_path, "x.csv", "\n".join(delimiter.join(row) for row in rows))
     entities, report = read(path)
@@ -209,6 +210,7 @@ def test_cells_never_shift(tmp_path, delimiter):
         for entity in entities
     }
     assert found.pop("T:1") == ("fat yield", ("FY", "yield of fat"), f"a{delimiter} b")
+    assert found.pop("T:2") == ("too", ("few",), "")
     assert found.pop("T:4") == ("milk", (), "")
     assert not found
     assert report.counts.total() == 3

@@ -39,6 +39,13 @@ def test_own_rows(tmp_path):
     ]
 
 
+def test_numbers_are_ids_wherever_ids_may_stand(tmp_path):
+    row = {"id": 4, "name": 4004, "synonyms": [40, {"text": 44}], "parents": [1, "2"], "alt_ids": 5, "xrefs": [6]}
+    entities, _ = read(tmp_path, row, strict=True)
+    synonyms = (Synonym("40", "EXACT"), Synonym("44", "EXACT"))
+    assert entities == [Entity("4", "4004", synonyms, parents=("1", "2"), alt_ids=("5",), xrefs=("6",))]
+
+
 def test_concepts_of_scispacy(tmp_path):
     row = {"concept_id": "C1", "canonical_name": "milk yield", "aliases": ["MY"], "types": ["T1"], "definition": "d"}
     entities, _ = read(tmp_path, row, strict=True)
@@ -53,9 +60,9 @@ def test_concepts_of_scispacy(tmp_path):
         ("[1]", "not an object"),
         ({"name": "lost"}, "row without an id"),
         ({"id": "T:2", "name": ["x"]}, "'name' is no text"),
-        ({"id": "T:2", "name": "x", "parents": 5}, "'parents' is no list"),
-        ({"id": "T:2", "name": "x", "xrefs": [None]}, "'xrefs' holds something else"),
-        ({"id": "T:2", "name": "x", "synonyms": [5]}, "malformed synonym"),
+        ({"id": "T:2", "name": "x", "parents": 5.5}, "'parents' is no list"),
+        ({"id": "T:2", "name": "x", "xrefs": [True]}, "'xrefs' holds something else"),
+        ({"id": "T:2", "name": "x", "synonyms": [[5]]}, "malformed synonym"),
         ({"id": "T:2", "name": "x", "synonyms": [{"text": "y", "scope": "NEAR"}]}, "unknown synonym scope"),
         ({"id": "T:2", "name": "x", "obsolete": "no"}, "'obsolete' is neither"),
     ],

@@ -73,3 +73,11 @@ def test_mostly_nameless_files_are_refused(tmp_path):
     path.write_text("[Term]\nid: T:1\n\n[Term]\nid: T:2\nname:\n\n[Term]\nid: T:3\nname: T:3\n", "utf-8")
     with pytest.raises(OntologyError, match=r"nameless\.obo"):
         read_ontology(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_tables_are_read_as_spreadsheets_write_them(tmp_path, encoding):
+    path = tmp_path / "terms.txt"
+    path.write_bytes("id\tname\tparents\r\nT:1\tmélange\r\nT:2\tlait\tT:1\r\n".encode(encoding))
+    kb = read_ontology(path, strict=True)
+    assert kb["T:1"].name == "mélange" and kb.parents("T:2") == ["T:1"]

@@ -28,6 +28,8 @@ OWL = b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-
         ("a.csv", b"id;name\nT:1;milk yield\n", "table"),
         ("a.txt", b"id\tname\nT:1\tmilk yield\n", "table"),
         ("a", b"id,name\nT:1,milk yield\n", "table"),
+        ("a.txt", "id\tname\nT:1\tmélange\n".encode("utf-16"), "table"),
+        ("a.csv", "\ufeffid,name\nT:1,milk yield\n".encode("utf-16-be"), "table"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -47,6 +49,9 @@ def test_formats_are_told_from_content_then_name(tmp_path, name, data, format, p
         (b"\x00\x01\x02", "binary"),
         (b"PK\x03\x04abc", "zip"),
         ("\ufeffid: T:1".encode("utf-16-le"), "UTF-16"),
+        (ROW.decode().encode("utf-16"), "UTF-16"),
+        ("\ufeff\n".encode("utf-16-be"), "empty"),
+        (b"\xff\xfe\x00\x00\x01\x00", "binary"),
         (b"<!DOCTYPE html>\n<html>", "HTML page"),
         (b"\n<html><head>", "HTML page"),
         (b"<?xml version='1.0'?><!DOCTYPE html PUBLIC 'x'><html>", "HTML page"),

@@ -69,12 +69,29 @@ def test_gzip(tmp_path):
 
 
 def test_rows_of_another_width_are_counted_not_shifted(read):
-    entities = read('id,name,definition\nT:1,a\nT:2,b,c,d\n"T:3","x\ny",z\nT:4,e\n,f,\nT:6,,\nT:7,g,h\n')
-    assert names(entities) == [("T:3", "x\ny"), ("T:7", "g")]
+    entities = read('id,definition,name\nT:1,a\nT:2,b,c,d\n"T:3","x\ny",z\nT:4\n,,f\nT:6,,\nT:7,h,g\n')
+    assert names(entities) == [("T:3", "z"), ("T:7", "g")]
     assert read.report.counts == {"wrong number of fields": 3, "empty id": 1, "empty name": 1}
     assert [line for line, *_ in read.report.first] == [2, 3, 6, 7, 8]
     with pytest.raises(OntologyError, match="line 2: wrong number"):
-        read("id,name,definition\nT:1,a\n", strict=True)
+        read("id,definition,name\nT:1,a\n", strict=True)
+
+
+def test_a_row_may_leave_out_the_empty_cells_at_its_end(read):
+    header = "id,name,definition,synonyms,obsolete\n"
+    entities = read(header + "T:1,a\nT:2,b,c\nT:3,d,,x|y\n", strict=True)
+    assert entities == [
+        Entity("T:1", "a"),
+        Entity("T:2", "b", definition="c"),
+        Entity("T:3", "d", (Synonym("x"), Synonym("y"))),
+    ]
+    assert names(read("definition\tname\tid\tparents\nb\tc\tT:1\n")) == [("T:1", "c")]
+
+
+@pytest.mark.parametrize("row", ["T:1", "T:1,", ",a", " ,a,"])
+def test_a_short_row_without_id_or_name_is_a_problem(read, row):
+    assert read(f"id,name,definition,parents\n{row}\n") == []
+    assert read.report.counts == {"wrong number of fields": 1}
 
 
 def test_a_quote_that_is_never_closed_costs_one_row(read):
