@@ -162,6 +162,17 @@ def test_two_retrievers_in_one_pipeline(make_nlp, other_obo):
     assert nlp.get_pipe("other").kb.name != nlp.get_pipe("ontolink_retriever").kb.name
 
 
+def test_two_retrievers_on_the_same_entities(make_nlp, other_obo, results):
+    nlp = make_nlp()
+    nlp.add_pipe("ontolink_retriever", "other", config={"ontology": other_obo, "threshold": 0.99})
+    doc = nlp("body fat percentage")
+    assert doc.ents[0].kb_id_ == "T:1"  # the other one says NIL
+    assert doc.ents[0]._.kb_ents[0][0] == "T:1"
+    once = results(doc)
+    assert results(nlp(doc)) == once
+    assert nlp("BF").ents[0].kb_id_ == "X:9"  # of two ids the later one stays
+
+
 def test_one_synonym_of_many_entities_reaches_all_of_them(tmp_path, make_nlp):
     path = tmp_path / "many.obo"
     terms = [f'[Term]\nid: M:{i:03}\nname: thing {i:03}\nsynonym: "shared name" EXACT []\n' for i in range(500)]
