@@ -124,6 +124,8 @@ class Errors:
     NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
     LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
     NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
+    SEVERAL_RETRIEVERS = "{path} links with several components; choose one with --component: {names}"
+    NO_RETRIEVER = "{path} has no component '{component}' that links; it has: {names}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
