@@ -142,6 +142,9 @@ class OntologyRetriever(Pipe):
         Raises:
             ConfigError: ``kb_loader`` is not a reader.
         """
+        if nlp is not None:
+            self._nlp = weakref.ref(nlp)
+            self._warned.clear()
         kb_loader = kb_loader.value if isinstance(kb_loader, _Kept) else kb_loader
         if kb_loader is None:
             if self._paths:
@@ -151,19 +154,20 @@ class OntologyRetriever(Pipe):
         paths = getattr(kb_loader, "paths", [])
         self._built_from = [Path(path).name for path in ([paths] if isinstance(paths, str) else paths)]
         if nlp is not None:
-            self._nlp = weakref.ref(nlp)
             self.name = self.name
             blocks = nlp.config["initialize"]["components"]
             if self.name in blocks:
                 blocks[self.name] = names_only(blocks[self.name])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Score the links; if no component found any mention, link those of the reference documents first."""
+        """Score the links; where the pipeline has nothing that finds mentions, link those of the references first."""
         if self.scorer is None:
             return {}
         examples = list(examples)
         group = self.settings.spans_key or ""
-        if not any(read_spans(example.predicted, group) for example in examples):
+        nlp = self._pipeline([example.predicted for example in examples])
+        found = any(read_spans(example.predicted, group) for example in examples)
+        if nlp is not None and not found and not self._finders(nlp):
             copy_mentions(examples, group)
             for _ in self.pipe(example.predicted for example in examples):
                 pass
@@ -224,7 +228,7 @@ class OntologyRetriever(Pipe):
 
     def _link(self, docs: Sequence[Doc]) -> None:
         """Read all mentions, answer them together, then write: a failure leaves the documents as they were."""
-        self._check_labels()
+        self._check_labels(docs)
         settings, group = self.settings, self.settings.spans_key or ""
         n_context = settings.n_context if getattr(self.space.encoder, "uses_context", False) else 0
         read = [
@@ -242,19 +246,26 @@ class OntologyRetriever(Pipe):
             answers = [next(found) if isinstance(item, Request) else item for item in items]
             write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
 
-    def _check_labels(self) -> None:
-        """Warn once of labels in the settings that no component before this one can assign."""
+    def _pipeline(self, docs: Sequence[Doc]) -> Language | None:
+        """Return the pipeline that these documents are in, if known.
+
+        spaCy shares a sourced component between two pipelines and tells it nothing; the vocabulary tells them apart.
+        """
         nlp = self._nlp() if self._nlp else None
-        if nlp is None or "labels" in self._warned:
+        return nlp if nlp is not None and docs and docs[0].vocab is nlp.vocab else None
+
+    def _finders(self, nlp: Language) -> list[Any]:
+        """Return the components of the pipeline that say they assign the kind of mention that is linked."""
+        kind = "doc.spans" if self.settings.spans_key else "doc.ents"
+        return [component for name, component in nlp.pipeline if kind in nlp.get_pipe_meta(name).assigns]
+
+    def _check_labels(self, docs: Sequence[Doc]) -> None:
+        """Warn once of labels in the settings that no component can assign."""
+        nlp = None if "labels" in self._warned else self._pipeline(docs)
+        if nlp is None:
             return
         self._warned.add("labels")
-        kind = "doc.spans" if self.settings.spans_key else "doc.ents"
-        known = {
-            label
-            for name, component in nlp.pipeline
-            if kind in nlp.get_pipe_meta(name).assigns
-            for label in getattr(component, "labels", ())
-        }
+        known = {label for component in self._finders(nlp) for label in getattr(component, "labels", ())}
         used = {*(self.settings.labels or ()), *self.settings.labels_discard, *self.settings.label_filters}
         if known and not used <= known:
             logger.warning(

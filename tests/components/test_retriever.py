@@ -366,6 +366,28 @@ def test_evaluate_reports_linking(make_nlp, key, ruler):
     assert (scores["nel_recall_at_1"], scores["nel_recall_at_k"]) == (0.5, 1.0)
 
 
+@pytest.mark.parametrize(("finder", "key"), [("entity_ruler", None), ("span_ruler", "sc")])
+def test_evaluate_takes_no_gold_mentions_where_a_component_should_find_them(make_nlp, finder, key):
+    nlp = make_nlp(ruler=False, spans_key=key)
+    nlp.add_pipe(finder, first=True).add_patterns([{"label": "TRAIT", "pattern": "not in the text"}])
+    gold = make_nlp(spans_key=key)("BF cows")
+    scores = nlp.evaluate([Example(nlp.make_doc("BF cows"), gold)])
+    assert (scores["nel_micro_f"], scores["nel_recall_at_1"]) == (0, None)
+    nlp.disable_pipe(finder)
+    assert nlp.evaluate([Example(nlp.make_doc("BF cows"), gold)])["nel_recall_at_1"] == 1
+
+
+def test_a_sourced_component_does_not_ask_the_pipeline_it_came_from(make_nlp, caplog):
+    source, target = make_nlp(labels=["TRAIT", "GENE"]), make_nlp()
+    target.remove_pipe("ontolink_retriever")
+    target.add_pipe("ontolink_retriever", source=source)
+    assert target("BF").ents[0].kb_id_ == "T:1"
+    assert "GENE" not in caplog.text
+    target.get_pipe("ontolink_retriever").initialize(list, nlp=target)
+    assert target("BF").ents[0].kb_id_ == "T:1"
+    assert "no component assigns the label(s) GENE" in caplog.text
+
+
 def test_the_component_can_be_made_without_a_pipeline(obo):
     from spacy_ontolink.encoders.lexical import make_lexical_encoder
     from spacy_ontolink.indexes.exact import make_exact_index
