@@ -47,6 +47,7 @@ class Warnings:
         "or in the getters of spacy_ontolink.components.spans"
     )
     MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    LOADER_GONE = "{name}: kept as it was built, since kb_loader names files that are not here: {missing}"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
