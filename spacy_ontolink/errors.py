@@ -47,6 +47,7 @@ class Warnings:
         "or in the getters of spacy_ontolink.components.spans"
     )
     MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    LOADER_GONE = "{name}: kept as it was built, since kb_loader names files that are not here: {missing}"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -125,6 +126,8 @@ class Errors:
     NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
     LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
     NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
+    SEVERAL_RETRIEVERS = "{path} links with several components; choose one with --component: {names}"
+    NO_RETRIEVER = "{path} has no component '{component}' that links; it has: {names}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_BASE = "No pipeline to build on in '{name}': {reason}"

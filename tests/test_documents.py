@@ -154,12 +154,26 @@ def test_docbin_without_mentions_has_none_given(nlp, tmp_path):
 
 def test_records_show_the_link_and_the_files_own_offsets(nlp, ontolink):
     doc = linked(nlp)
-    doc.user_data[GIVEN]["mentions"] = [{"start": 5, "end": 14, "text": "ilk yield", "label": "L", "kb_ids": ["T:9"]}]
+    doc.user_data[GIVEN]["mentions"] = [
+        {"start": 5, "end": 14, "text": "ilk yield", "label": "TRAIT", "kb_ids": ["T:9"]}
+    ]
     (record,) = mention_records(doc, SPANS_KEY, k=1)
     assert record == {
-        "start": 5, "end": 14, "text": "ilk yield", "label": "L", "kb_ids": ["T:9"],
+        "start": 5, "end": 14, "text": "ilk yield", "label": "TRAIT", "kb_ids": ["T:9"],
         "kb_id": "T:2", "name": "milk yield", "matched": "milk yield", "score": 0.9, "candidates": CANDIDATES[:1],
     }  # fmt: skip
+
+
+def test_mentions_of_the_file_belong_to_spans_at_their_offsets_only(nlp, ontolink):
+    doc = linked(nlp)
+    elsewhere = {"start": 15, "end": 19, "text": "fell", "label": "TRAIT", "kb_ids": ["T:9"]}
+    other_label = {"start": 4, "end": 14, "text": "milk yield", "label": "L", "kb_ids": ["T:9"]}
+    own = other_label | {"label": "TRAIT", "kb_ids": ["T:2"]}
+    for given, kb_ids in (([elsewhere], None), ([other_label], None), ([elsewhere, other_label, own], ["T:2"])):
+        doc.user_data[GIVEN]["mentions"] = given
+        (record,) = mention_records(doc, SPANS_KEY, k=1)
+        assert (record["start"], record["end"], record["label"]) == (4, 14, "TRAIT")
+        assert record.get("kb_ids") == kb_ids
 
 
 def test_jsonl_can_be_read_again(nlp, tmp_path, ontolink):

@@ -24,13 +24,18 @@ def evaluate(
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy file [default: entities, else sc]")
     ] = None,
+    component: Annotated[
+        str | None, typer.Option(help="The retriever to measure, if the pipeline has several [default: the only one]")
+    ] = None,
 ) -> None:
     """Measure recall and mean reciprocal rank on mentions with gold ids."""
     from ..files import replacing, write_json
     from .console import say
-    from .pipelines import load_pipeline
+    from .pipelines import load_pipeline, only_retriever
 
-    measures = measure(load_pipeline(pipeline), data, spans_key)
+    nlp = load_pipeline(pipeline)
+    only_retriever(nlp, component, pipeline)
+    measures = measure(nlp, data, spans_key)
     measures = {"pipeline": Path(pipeline).name, "data": data.name, **measures}
     if output:
         with replacing(output) as path:
@@ -41,6 +46,8 @@ def evaluate(
 
 def measure(nlp: Language, data: Path, spans_key: str | None = None) -> dict[str, Any]:
     """Link the mentions of a file and compare with its gold ids, brought up to date through the knowledge base.
+
+    The pipeline must have one retriever enabled: ids are brought up to date and mentions ranked by the same one.
 
     Raises:
         DataError: The file cannot be used, or no mention in it has a gold id.

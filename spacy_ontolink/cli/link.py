@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..documents import Tally
 
 Format = Literal["jsonl", "tsv", "spacy", "html"]
+PEEK = 64
+"""Documents looked at for mentions before the first is linked; as many go through the pipeline at a time anyway."""
+STDOUT = Path("-")
 _SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".spacy": "spacy", ".html": "html", ".htm": "html"}
 
 
@@ -25,10 +28,13 @@ def link(
     input: Annotated[
         Path, typer.Argument(metavar="INPUT", help="Text, JSONL with mentions, or .spacy; - is standard input.")
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="[default: standard output]")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="- is standard output, the default.")] = None,
     mentions: Annotated[
         Mentions | None,
-        typer.Option(help="Where mentions come from [default: the input's, else the pipeline's entities, else names]"),
+        typer.Option(
+            help="Where mentions come from [default: the input's, if one of its first 64 documents has any, else the "
+            "pipeline's entities, else names]"
+        ),
     ] = None,
     format: Annotated[Format | None, typer.Option(help="[default: by the name of --output, else jsonl]")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates to write for each mention (jsonl).")] = 5,
@@ -49,21 +55,22 @@ def link(
 
     start = time.perf_counter()
     link_pattern(links)
+    output = None if output == STDOUT else output
     format = format or _SUFFIXES.get(output.suffix.lower() if output else "", "jsonl")
     nlp = load_pipeline(pipeline)
     tally = Tally()
     wanted = mentions in (None, "given")
     docs = read_documents(input, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally)
-    first = next(docs, None)
-    if first is None:
+    first = list(islice(docs, PEEK))
+    if not first:
         raise DataError(Errors.NO_DOCUMENTS.format(path=input))
-    mentions = mentions or choose(nlp, SPANS_KEY in first.spans)
+    mentions = mentions or choose(nlp, any(SPANS_KEY in doc.spans for doc in first))
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
     outcome = {"linked": 0, "NIL": 0}
     title = f"Mentions in {input.name} linked by {Path(pipeline).name}"
     with document_writer(output, format, spans_key=key, k=k, links=links, title=title, lang=nlp.lang) as write:
-        for doc in run(nlp, track(chain([first], docs), "Linking"), find):
+        for doc in run(nlp, track(chain(first, docs), "Linking"), find):
             spans = doc.ents if key is None else doc.spans.get(key, ())
             for span in spans:
                 outcome["NIL" if span.kb_id_ in ("", "NIL") else "linked"] += 1
@@ -83,6 +90,8 @@ def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: f
     ]
     if outcome["NIL"]:
         parts.append(f"{outcome['NIL']:,} NIL")
+    if tally.mentions and mentions != "given":
+        parts.append(f"{tally.mentions:,} of the input left aside (--mentions given takes them)")
     if tally.expanded:
         parts.append(f"{tally.expanded:,} widened to whole tokens")
     say(", ".join(parts) + f"; {seconds(duration)}" + (f" -> {output}" if output else ""))

@@ -53,6 +53,24 @@ def retriever(nlp: Language) -> Any:
     return nlp.get_pipe(retrievers(nlp)[0])
 
 
+def only_retriever(nlp: Language, component: str | None, pipeline: str) -> Any:
+    """Disable all retrievers but ``component`` and return it; None is the only one there is.
+
+    Raises:
+        ConfigError: There are several and none is named, or there is none of that name.
+    """
+    names = retrievers(nlp)
+    if component is None and len(names) > 1:
+        raise ConfigError(Errors.SEVERAL_RETRIEVERS.format(path=pipeline, names=", ".join(names)))
+    if component is not None and component not in names:
+        raise ConfigError(Errors.NO_RETRIEVER.format(path=pipeline, component=component, names=", ".join(names)))
+    chosen = component or names[0]
+    for name in names:
+        if name != chosen:
+            nlp.disable_pipe(name)
+    return nlp.get_pipe(chosen)
+
+
 def adjust(nlp: Language, *, spans_key: str | None, k: int) -> None:
     """Let all retrievers read their mentions from ``spans_key`` and keep at least ``k`` candidates."""
     for name in retrievers(nlp):

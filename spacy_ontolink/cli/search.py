@@ -14,17 +14,21 @@ def search(
     ],
     text: Annotated[str, typer.Argument(metavar="TEXT", help='A mention, such as "fat percentage".')],
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 10,
+    component: Annotated[
+        str | None, typer.Option(help="The retriever to ask, if the pipeline has several [default: the only one]")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per candidate.")] = False,
 ) -> None:
     """Show what a mention may mean, best first."""
     from ..documents import SPANS_KEY
     from ..errors import DataError, Errors
     from .mentions import run
-    from .pipelines import adjust, load_pipeline
+    from .pipelines import adjust, load_pipeline, only_retriever
 
     if not text.strip():
         raise DataError(Errors.BLANK_MENTION)
     nlp = load_pipeline(pipeline)
+    only_retriever(nlp, component, pipeline)
     adjust(nlp, spans_key=SPANS_KEY, k=k)
     doc = nlp.make_doc(text)
     doc.spans[SPANS_KEY] = [doc[:]]

@@ -18,12 +18,13 @@ from spacy.util import SimpleFrozenList, from_bytes, from_disk, minibatch, to_by
 from ..errors import ConfigError, Errors, Warnings
 from ..registry import check_part
 from ..types import Encoder, Index, Reader
+from .finders import finders, unknown_labels
 from .forking import guard_forks
 from .linking import Request, answer, make_masks
 from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
-from .source import cache_folder, check_ontology, make_reader, names_only
+from .source import cache_folder, check_ontology, forget_folders, make_reader, names_only, variables
 from .spans import MAX_TOKENS, copy_mentions, read_spans, register_extensions, write_answers
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class OntologyRetriever(Pipe):
         self._space: EntitySpace | None = None
         self._masks: dict[str, Any] = {}
         self._warned: set[str] = set()
+        self._variables: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -89,6 +91,7 @@ class OntologyRetriever(Pipe):
         nlp = self._nlp() if self._nlp else None
         if nlp is not None and name in nlp.component_names:
             config = nlp.get_pipe_config(name)
+            self._variables |= variables(config)
             config |= {part: names_only(config.get(part)) for part in ("encoder", "index")}
             config |= {"ontology": None, "built_from": self._built_from}
 
@@ -139,31 +142,37 @@ class OntologyRetriever(Pipe):
     ) -> None:
         """Build from ``kb_loader``, a registered reader; without one, from the setting ``ontology`` if there is any.
 
+        A loader of files that are gone is passed over, with a warning, if there is a space already: a pipeline may be
+        initialized where its ontology is not.
+
         Raises:
             ConfigError: ``kb_loader`` is not a reader.
         """
-        kb_loader = kb_loader.value if isinstance(kb_loader, _Kept) else kb_loader
-        if kb_loader is None:
-            if self._paths:
-                self.space  # noqa: B018
-            return
-        self._build(check_part(kb_loader, Reader, "kb_loader"), None)
-        paths = getattr(kb_loader, "paths", [])
-        self._built_from = [Path(path).name for path in ([paths] if isinstance(paths, str) else paths)]
         if nlp is not None:
             self._nlp = weakref.ref(nlp)
+            self._warned.clear()
+        kb_loader = kb_loader.value if isinstance(kb_loader, _Kept) else kb_loader
+        if kb_loader is not None:
+            self._take_over(check_part(kb_loader, Reader, "kb_loader"))
+        elif self._paths:
+            self.space  # noqa: B018
+        if nlp is not None:
             self.name = self.name
             blocks = nlp.config["initialize"]["components"]
             if self.name in blocks:
+                self._variables |= variables(blocks[self.name])
                 blocks[self.name] = names_only(blocks[self.name])
+            forget_folders(nlp.config, self._variables)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Score the links; if no component found any mention, link those of the reference documents first."""
+        """Score the links; where the pipeline has nothing that finds mentions, link those of the references first."""
         if self.scorer is None:
             return {}
         examples = list(examples)
         group = self.settings.spans_key or ""
-        if not any(read_spans(example.predicted, group) for example in examples):
+        nlp = self._pipeline([example.predicted for example in examples])
+        found = any(read_spans(example.predicted, group) for example in examples)
+        if nlp is not None and not found and not finders(nlp, group):
             copy_mentions(examples, group)
             for _ in self.pipe(example.predicted for example in examples):
                 pass
@@ -213,6 +222,17 @@ class OntologyRetriever(Pipe):
 
         self._adopt(open_or_build(reader, *self._fresh_parts(), self._pooling(), cache))
 
+    def _take_over(self, reader: Reader) -> None:
+        """Build from a reader, unless its files are gone and there is a space."""
+        paths = getattr(reader, "paths", [])
+        paths = [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
+        missing = [str(path) for path in paths if not path.exists()]
+        if missing and self._space is not None:
+            logger.warning(Warnings.LOADER_GONE.format(name=self.name, missing=", ".join(missing)))
+            return
+        self._build(reader, None)
+        self._built_from = [path.name for path in paths]
+
     def _pooling(self) -> "Pooling":
         from ..space import Pooling
 
@@ -224,7 +244,7 @@ class OntologyRetriever(Pipe):
 
     def _link(self, docs: Sequence[Doc]) -> None:
         """Read all mentions, answer them together, then write: a failure leaves the documents as they were."""
-        self._check_labels()
+        self._check_labels(docs)
         settings, group = self.settings, self.settings.spans_key or ""
         n_context = settings.n_context if getattr(self.space.encoder, "uses_context", False) else 0
         read = [
@@ -242,26 +262,23 @@ class OntologyRetriever(Pipe):
             answers = [next(found) if isinstance(item, Request) else item for item in items]
             write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
 
-    def _check_labels(self) -> None:
-        """Warn once of labels in the settings that no component before this one can assign."""
+    def _pipeline(self, docs: Sequence[Doc]) -> Language | None:
+        """Return the pipeline that these documents are in, if known.
+
+        spaCy shares a sourced component between two pipelines and tells it nothing; the vocabulary tells them apart.
+        """
         nlp = self._nlp() if self._nlp else None
-        if nlp is None or "labels" in self._warned:
+        return nlp if nlp is not None and docs and docs[0].vocab is nlp.vocab else None
+
+    def _check_labels(self, docs: Sequence[Doc]) -> None:
+        """Warn once of labels in the settings that no component can assign."""
+        nlp = None if "labels" in self._warned else self._pipeline(docs)
+        if nlp is None:
             return
         self._warned.add("labels")
-        kind = "doc.spans" if self.settings.spans_key else "doc.ents"
-        known = {
-            label
-            for name, component in nlp.pipeline
-            if kind in nlp.get_pipe_meta(name).assigns
-            for label in getattr(component, "labels", ())
-        }
-        used = {*(self.settings.labels or ()), *self.settings.labels_discard, *self.settings.label_filters}
-        if known and not used <= known:
-            logger.warning(
-                Warnings.UNKNOWN_LABELS.format(
-                    name=self.name, unknown=", ".join(sorted(used - known)), known=", ".join(sorted(known))
-                )
-            )
+        if problem := unknown_labels(nlp, self.settings):
+            unknown, known = map(", ".join, problem)
+            logger.warning(Warnings.UNKNOWN_LABELS.format(name=self.name, unknown=unknown, known=known))
 
     def _warn_cut(self, n_tokens: int) -> None:
         """Warn of the first mention that is cut; the rest of a run would say the same."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from ..errors import ConfigError, Errors
 
 if TYPE_CHECKING:
     from ..types import Reader
+
+_VARIABLE = re.compile(r"\$\{([\w.:]+)\}")
 
 
 def check_ontology(ontology: str | Sequence[str] | None) -> list[Path]:
@@ -43,10 +46,32 @@ def cache_folder() -> Path:
     return user_cache_path("spacy-ontolink")
 
 
+def variables(value: Any) -> set[str]:
+    """Return the variables in a config block, such as ``paths.ontology``."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = set(_VARIABLE.findall(value)) if isinstance(value, str) else set()
+    return own.union(*map(variables, items))
+
+
+def forget_folders(config: dict[str, Any], names: Iterable[str]) -> None:
+    """Apply ``names_only`` to the values of these variables, and of the variables that they are made of."""
+    for name in names:
+        *sections, key = re.split("[.:]", name)
+        section: Any = config
+        for part in sections:
+            section = section.get(part) if isinstance(section, dict) else None
+        if isinstance(section, dict) and key in section:
+            forget_folders(config, variables(section[key]))
+            section[key] = names_only(section[key])
+
+
 def names_only(value: Any) -> Any:
-    """Reduce absolute paths in a config block to the names of their files: no one else has those folders."""
+    """Reduce absolute paths in a config block to ``./NAME``: no one else has those folders.
+
+    A bare name could be taken for that of a model on a hub, and be fetched.
+    """
     if isinstance(value, dict):
         return {key: names_only(item) for key, item in value.items()}
     if isinstance(value, list):
         return [names_only(item) for item in value]
-    return Path(value).name if isinstance(value, str) and os.path.isabs(value) else value
+    return f"./{Path(value).name}" if isinstance(value, str) and os.path.isabs(value) else value

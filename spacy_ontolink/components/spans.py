@@ -94,14 +94,15 @@ def write_answers(
 ) -> None:
     """Write an answer onto each span of ``read_spans(doc, group)``; None leaves a span alone.
 
-    Without ``overwrite``, an id that a span has already stays; the candidates are stored all the same.
+    Without ``overwrite``, an id that a span has already stays; the candidates are stored all the same. A ``NIL`` never
+    replaces the id that another component gave: it says that this ontology lacks the mention, not that all do.
     """
     items = spans[0].doc.spans[group] if group and spans else None
     for position, (span, answer) in enumerate(zip(spans, answers, strict=True)):
         if answer is None:
             continue
-        _store(span, answer, group, component)
-        if not overwrite and span.kb_id_ not in ("", NIL):
+        others = _store(span, answer, group, component)
+        if span.kb_id_ not in ("", NIL) and (not overwrite or (answer.id == NIL and span.kb_id_ in others)):
             continue
         if items is not None:  # reading an item makes a copy, so the id must go into a new one
             items[position] = Span(span.doc, span.start, span.end, label=span.label, kb_id=answer.id, span_id=span.id)
@@ -165,15 +166,18 @@ def ontolink(span: Span) -> list[dict[str, Any]]:
 def _record(span: Span) -> Mapping[str, Any] | None:
     """Choose among the records at the span's offsets: its label's, and of these the one that gave its id.
 
-    A span without a label, such as a slice of the doc, may take any.
+    Of several that gave it, as two retrievers may give ``NIL``, one with candidates. A span without a label, such as a
+    slice of the doc, may take any.
     """
     records = span.doc.user_data.get(("._.", _RECORDS, span.start_char, span.end_char)) or ()
     own = [record for record in records if record["label"] == span.label_] or ([] if span.label else records)
     chosen = [record for record in own if record["id"] == span.kb_id_] or own
+    chosen = [record for record in chosen if record["columns"]["id"]] or chosen
     return chosen[-1] if chosen else None
 
 
-def _store(span: Span, answer: Answer, group: str, component: str) -> None:
+def _store(span: Span, answer: Answer, group: str, component: str) -> set[str]:
+    """Replace the component's record of the span, and return the ids that other components gave it."""
     label = span.label_
     record = {"component": component, "group": group, "label": label, "id": answer.id, "columns": answer.columns}
     others = [
@@ -182,6 +186,7 @@ def _store(span: Span, answer: Answer, group: str, component: str) -> None:
         if (other["component"], other["group"], other["label"]) != (component, group, label)
     ]
     span._.set(_RECORDS, [*others, record])
+    return {other["id"] for other in others if (other["group"], other["label"]) == (group, label)}
 
 
 def _context(span: Span, n_context: int, n_sents: int | None) -> tuple[int, int]:

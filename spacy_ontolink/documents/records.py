@@ -37,11 +37,20 @@ def mention_records(doc: Doc, spans_key: str | None, k: int) -> list[dict[str, A
     Offsets are those of the file where it gave any (the span may be wider, since it ends where tokens end), and
     ``kb_ids`` are its gold ids. ``kb_id`` is the answer: an id, ``NIL`` (looked, found none) or empty (not looked).
     """
-    spans = spans_of(doc, spans_key)
-    given = doc.user_data.get(GIVEN, {}).get("mentions", [])
-    if len(given) != len(spans):
-        given = [None] * len(spans)
-    return [_record(span, original, k) for span, original in zip(spans, given, strict=True)]
+    given: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
+    for mention in doc.user_data.get(GIVEN, {}).get("mentions", []):
+        place = doc.char_span(mention["start"], mention["end"], label=mention["label"], alignment_mode="expand")
+        given.setdefault(_key(place), []).append(mention)
+    records = []
+    for span in spans_of(doc, spans_key):
+        same = given.get(_key(span))
+        records.append(_record(span, same.pop(0) if same else None, k))
+    return records
+
+
+def _key(span: Span) -> tuple[int, int, str]:
+    """What a mention of a file and a span must share to be the same: after widening, offsets and label."""
+    return span.start_char, span.end_char, span.label_
 
 
 def _record(span: Span, given: dict[str, Any] | None, k: int) -> dict[str, Any]:

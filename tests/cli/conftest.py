@@ -124,3 +124,14 @@ def corpus(tmp_path):
     path = tmp_path / "corpus.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def two_retrievers(pipeline, tmp_path):
+    """A saved pipeline with two retrievers; the second one knows other entities."""
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"id": "X:1", "name": "fat percentage"}\n{"id": "X:2", "name": "yield"}\n', "utf-8")
+    nlp = spacy.load(pipeline)
+    nlp.add_pipe("ontolink_retriever", "second", config={"ontology": str(path)})
+    nlp.to_disk(tmp_path / "two")
+    return tmp_path / "two"

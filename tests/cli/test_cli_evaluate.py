@@ -44,3 +44,15 @@ def test_data_without_gold(refused, pipeline, tmp_path, content, words):
         path.write_text(content, "utf-8")
     assert words in refused("evaluate", pipeline, path, "--output", tmp_path / "metrics.json")
     assert not (tmp_path / "metrics.json").exists()
+
+
+@pytest.mark.parametrize(("component", "unknown"), [("ontolink_retriever", 2), ("second", 3)])
+def test_one_of_several_retrievers_ranks_and_resolves(ontolink, two_retrievers, corpus, component, unknown):
+    measures = json.loads(ontolink("evaluate", two_retrievers, corpus, "--component", component).out)
+    assert measures["gold_ids_unknown"] == unknown
+    assert measures["recall_at_1"] == (0.75 if component == "ontolink_retriever" else 0.0)  # no name in it is like "BF"
+
+
+def test_several_retrievers_need_a_choice(refused, two_retrievers, corpus):
+    assert "--component: ontolink_retriever, second" in refused("evaluate", two_retrievers, corpus)
+    assert "no component 'third'" in refused("evaluate", two_retrievers, corpus, "--component", "third")

@@ -11,6 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
+from spacy_ontolink.cli.link import PEEK
 from spacy_ontolink.documents import SPANS_KEY
 
 TEXT = "Fat percentage rose.\n\nThe milk yield and milk yields fell.\n"
@@ -40,6 +41,44 @@ def test_given_mentions(ontolink, pipeline, corpus):
     assert (first["label"], first["kb_ids"], first["matched"]) == ("TRAIT", ["T:1"], "fat percentage")
     assert first["candidates"][0]["id"] == "T:1"
     assert "2 documents, 5 mentions (given)" in result.err
+
+
+MENTION = {"start": 4, "end": 14, "label": "TRAIT", "kb_ids": ["T:2"]}
+
+
+def many(tmp_path, *rows):
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_a_first_document_without_mentions_drops_none(ontolink, pipeline, tmp_path):
+    text = {"text": "The milk yield and fat percentage."}
+    path = many(tmp_path, text, text | {"mentions": [MENTION]})
+    result = ontolink("link", pipeline, path)
+    assert "(given)" in result.err
+    assert links(result.out) == [[], [("milk yield", "T:2")]]
+    assert rows(result.out)[1]["mentions"][0]["kb_ids"] == ["T:2"]
+
+
+def test_mentions_after_the_first_documents_are_left_aside_aloud(ontolink, pipeline, tmp_path):
+    text = {"text": "The milk yield and fat percentage."}
+    path = many(tmp_path, *[text] * PEEK, text | {"mentions": [MENTION]})
+    result = ontolink("link", pipeline, path)
+    assert "(dictionary)" in result.err
+    assert "1 of the input left aside" in result.err
+    assert links(result.out)[-1] == [("milk yield", "T:2"), ("fat percentage", "T:1")]
+    assert "kb_ids" not in rows(result.out)[-1]["mentions"][0]
+
+
+def test_the_help_says_how_many_documents_are_looked_at(ontolink):
+    assert f"first {PEEK} documents" in " ".join(ontolink("link", "--help").out.split())
+
+
+def test_a_dash_is_standard_output(ontolink, pipeline, corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ontolink("link", pipeline, corpus, "-o", "-").out == ontolink("link", pipeline, corpus).out != ""
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.jsonl"]
 
 
 def test_dictionary_is_the_choice_for_text_without_ner(ontolink, pipeline, notes):

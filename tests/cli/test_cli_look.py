@@ -58,3 +58,10 @@ def test_info_on_something_else(refused, tmp_path, what):
     elif what == "text":
         path.write_text("hello\n")
     assert what in refused("info", path)
+
+
+def test_search_with_one_of_several_retrievers(ontolink, refused, two_retrievers):
+    assert "--component: ontolink_retriever, second" in refused("search", two_retrievers, "fat percentage")
+    for component, id in (("ontolink_retriever", "T:1"), ("second", "X:1")):
+        result = ontolink("search", two_retrievers, "fat percentage", "--component", component, "--json")
+        assert json.loads(result.out.splitlines()[0])["id"] == id

@@ -162,6 +162,17 @@ def test_two_retrievers_in_one_pipeline(make_nlp, other_obo):
     assert nlp.get_pipe("other").kb.name != nlp.get_pipe("ontolink_retriever").kb.name
 
 
+def test_two_retrievers_on_the_same_entities(make_nlp, other_obo, results):
+    nlp = make_nlp()
+    nlp.add_pipe("ontolink_retriever", "other", config={"ontology": other_obo, "threshold": 0.99})
+    doc = nlp("body fat percentage")
+    assert doc.ents[0].kb_id_ == "T:1"  # the other one says NIL
+    assert doc.ents[0]._.kb_ents[0][0] == "T:1"
+    once = results(doc)
+    assert results(nlp(doc)) == once
+    assert nlp("BF").ents[0].kb_id_ == "X:9"  # of two ids the later one stays
+
+
 def test_one_synonym_of_many_entities_reaches_all_of_them(tmp_path, make_nlp):
     path = tmp_path / "many.obo"
     terms = [f'[Term]\nid: M:{i:03}\nname: thing {i:03}\nsynonym: "shared name" EXACT []\n' for i in range(500)]
@@ -353,6 +364,28 @@ def test_evaluate_reports_linking(make_nlp, key, ruler):
     assert scores["nel_micro_f"] == pytest.approx(0.5)
     assert scores["nel_f_per_type"]["TRAIT"]["f"] == pytest.approx(0.5)
     assert (scores["nel_recall_at_1"], scores["nel_recall_at_k"]) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize(("finder", "key"), [("entity_ruler", None), ("span_ruler", "sc")])
+def test_evaluate_takes_no_gold_mentions_where_a_component_should_find_them(make_nlp, finder, key):
+    nlp = make_nlp(ruler=False, spans_key=key)
+    nlp.add_pipe(finder, first=True).add_patterns([{"label": "TRAIT", "pattern": "not in the text"}])
+    gold = make_nlp(spans_key=key)("BF cows")
+    scores = nlp.evaluate([Example(nlp.make_doc("BF cows"), gold)])
+    assert (scores["nel_micro_f"], scores["nel_recall_at_1"]) == (0, None)
+    nlp.disable_pipe(finder)
+    assert nlp.evaluate([Example(nlp.make_doc("BF cows"), gold)])["nel_recall_at_1"] == 1
+
+
+def test_a_sourced_component_does_not_ask_the_pipeline_it_came_from(make_nlp, caplog):
+    source, target = make_nlp(labels=["TRAIT", "GENE"]), make_nlp()
+    target.remove_pipe("ontolink_retriever")
+    target.add_pipe("ontolink_retriever", source=source)
+    assert target("BF").ents[0].kb_id_ == "T:1"
+    assert "GENE" not in caplog.text
+    target.get_pipe("ontolink_retriever").initialize(list, nlp=target)
+    assert target("BF").ents[0].kb_id_ == "T:1"
+    assert "no component assigns the label(s) GENE" in caplog.text
 
 
 def test_the_component_can_be_made_without_a_pipeline(obo):

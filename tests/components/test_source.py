@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_ontolink.components.source import cache_folder, check_ontology, names_only
+from spacy_ontolink.components.source import cache_folder, check_ontology, forget_folders, names_only, variables
 from spacy_ontolink.errors import ConfigError
 
 
@@ -25,5 +25,26 @@ def test_the_cache_can_be_moved(tmp_path, monkeypatch):
 def test_absolute_paths_are_cut_to_names(tmp_path):
     block = {"@x": "a/b", "model": str(tmp_path / "MiniLM"), "parts": [{"path": str(tmp_path)}], "n": 1, "none": None}
     assert names_only(block) == {
-        "@x": "a/b", "model": "MiniLM", "parts": [{"path": Path(tmp_path).name}], "n": 1, "none": None
+        "@x": "a/b", "model": "./MiniLM", "parts": [{"path": f"./{Path(tmp_path).name}"}], "n": 1, "none": None
     }  # fmt: skip
+
+
+def test_variables_lose_their_folders_and_others_keep_them():
+    block = {"path": "${paths.ontology}", "parts": [{"model": "${own.models:dense}"}], "n": 1, "gone": "${paths.none}"}
+    assert variables(block) == {"paths.ontology", "own.models:dense", "paths.none"}
+    config = {
+        "paths": {"root": "/data", "ontology": "${paths.root}/hp.obo", "train": "/data/train.spacy", "k": 3},
+        "own": {"models": {"dense": "/models/MiniLM"}},
+    }
+    forget_folders(config, sorted(variables(block)))
+    assert config == {
+        "paths": {"root": "./data", "ontology": "${paths.root}/hp.obo", "train": "/data/train.spacy", "k": 3},
+        "own": {"models": {"dense": "./MiniLM"}},
+    }
+
+
+def test_no_model_is_looked_for_on_a_hub_under_what_is_left_of_a_path():
+    from spacy_ontolink.encoders.model_folder import find_model
+
+    with pytest.raises(ConfigError, match="No model folder"):
+        find_model(names_only("/models/MiniLM"))

@@ -218,3 +218,31 @@ def test_copying_mentions_leaves_ids_behind(doc, group):
     copies = s.read_spans(example.predicted, group)
     assert [(x.text, x.label_) for x in copies if x] == [(x.text, x.label_) for x in s.read_spans(doc, group) if x]
     assert {x.kb_id_ for x in copies} == {""}
+
+
+@pytest.mark.parametrize("group", ["", "sc"])
+def test_a_nil_does_not_replace_the_id_of_another_component(doc, group):
+    rest = [None] * (len(s.read_spans(doc, group)) - 1)
+    for _ in range(2):
+        link(doc, [ONE, *rest], group, component="a")
+        link(doc, [NO_ANSWER, *rest], group, component="b")
+        span = s.read_spans(doc, group)[0]
+        assert span.kb_id_ == "T:1"
+        assert span._.kb_ents == [("T:1", 1.0), ("T:2", 0.75)]
+    link(doc, [NO_ANSWER, *rest], group, component="a")  # nobody gives an id any more
+    assert s.read_spans(doc, group)[0].kb_id_ == NIL
+
+
+def test_an_id_replaces_a_nil_and_another_id_in_any_order_of_runs(doc):
+    for _ in range(2):
+        link(doc, [NO_ANSWER, ONE], component="a")
+        link(doc, [TWO, TWO], component="b")
+        assert [ent.kb_id_ for ent in doc.ents] == ["T:2", "T:2"]
+        assert [ent._.kb_ents for ent in doc.ents] == [[("T:2", 1.0)]] * 2
+
+
+def test_of_two_nils_the_one_with_candidates_is_shown(doc):
+    link(doc, [Answer(NIL, columns("T:1")), None], component="a")
+    link(doc, [NO_ANSWER, None], component="b")
+    assert doc.ents[0].kb_id_ == NIL
+    assert doc.ents[0]._.kb_ents == [("T:1", 1.0)]

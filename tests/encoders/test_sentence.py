@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import spacy
+from spacy.tokens import Span
 
 from spacy_ontolink import errors
 from spacy_ontolink.encoders import model_folder, torch_models
 from spacy_ontolink.encoders.sentence import SentenceEncoder, make_sentence_encoder
 from spacy_ontolink.errors import ConfigError, MissingExtraError, StateError
+from spacy_ontolink.kb.readers import make_ontology_reader
 from spacy_ontolink.types import Encoder, Mention
 
 
@@ -419,3 +422,24 @@ def test_minilm_knows_synonyms():
     assert encoder.id.endswith(":mean:256")
     attack, infarction, seizure = encode(encoder, "heart attack", "myocardial infarction", "seizure")
     assert attack @ infarction > 0.5 > attack @ seizure
+
+
+def test_a_saved_pipeline_needs_no_model_folder_and_names_none(plain_model, tmp_path):
+    folder = tmp_path / "MiniLM"
+    shutil.copytree(plain_model, folder)
+    (tmp_path / "toy.jsonl").write_text('{"id": "T:1", "name": "milk yield"}\n', "utf-8")
+    nlp = spacy.blank("en")
+    encoder = {"@ontolink_encoders": "spacy-ontolink.SentenceEncoder.v1", "model": str(folder)}
+    component = nlp.add_pipe("ontolink_retriever", config={"encoder": encoder})
+    component.initialize(list, nlp=nlp, kb_loader=make_ontology_reader(str(tmp_path / "toy.jsonl")))
+    nlp.to_disk(tmp_path / "out")
+    shutil.rmtree(folder)
+    loaded = spacy.load(tmp_path / "out")
+    assert loaded.config["components"]["ontolink_retriever"]["encoder"]["model"] == "./MiniLM"
+    doc = loaded.make_doc("Milk yield")
+    doc.ents = [Span(doc, 0, 2, label="X")]
+    assert loaded(doc).ents[0].kb_id_ == "T:1"
+    with pytest.raises(ConfigError, match="No model folder"):  # nothing is fetched under that name
+        spacy.blank("en").from_config(loaded.config).get_pipe("ontolink_retriever").initialize(
+            list, kb_loader=make_ontology_reader(str(tmp_path / "toy.jsonl"))
+        )
