@@ -119,6 +119,8 @@ class Errors:
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
+    NO_GROUP = "{path}: no span group '{spans_key}' in it; the groups are: {groups}"
+    SAME_FILE = "{path} is the input, too; give --output another name"
     NOT_DOCBIN = "{path} is not a .spacy file that can be read: {reason}"
     NOT_GZIP = "{path} is not a whole gzip file: {reason}"
     NO_DOCUMENTS = "{path}: no document in it."

@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import sys
@@ -270,3 +271,48 @@ def test_unusable_patterns(pattern):
 def test_empty_file_has_no_document(nlp, tmp_path):
     assert list(read_documents(write(tmp_path, "x.txt", "", " "), nlp)) == []
     assert Doc(nlp.vocab).text == ""
+
+
+def test_a_linked_docbin_can_be_linked_again_with_its_ids_and_gold(nlp, tmp_path, ontolink):
+    source = write(tmp_path, "in.jsonl", {"id": "note-7", "text": "The milk yield fell.", "mentions": [
+        {"start": 4, "end": 14, "label": "TRAIT", "kb_ids": ["T:9", "T:8"]}]})  # fmt: skip
+    (doc,) = read_documents(source, nlp)
+    doc.spans[SPANS_KEY] = [Span(doc, 1, 3, label="TRAIT", kb_id="T:2")]
+    with document_writer(tmp_path / "out.spacy", "spacy", spans_key=SPANS_KEY) as put:
+        put(doc)
+    (again,) = read_documents(tmp_path / "out.spacy", nlp)
+    assert again.user_data[GIVEN]["id"] == "note-7"
+    assert [mention["kb_ids"] for mention in again.user_data[GIVEN]["mentions"]] == [["T:9", "T:8"]]
+    assert [(span.text, span.kb_id_) for span in again.spans[SPANS_KEY]] == [("milk yield", "")]
+
+
+def test_a_group_that_a_docbin_lacks_is_named(nlp, tmp_path):
+    DocBin(docs=[linked(nlp)]).to_disk(tmp_path / "a.spacy")
+    with pytest.raises(DataError, match=f"'nope'.*{SPANS_KEY}"):
+        list(read_documents(tmp_path / "a.spacy", nlp, spans_key="nope"))
+
+
+@pytest.mark.parametrize("line", ["[1, 2]", "5", "[" * 100_000])
+def test_a_file_named_jsonl_is_never_text(nlp, tmp_path, line):
+    with pytest.raises(DataError, match="line 1"):
+        list(read_documents(write(tmp_path, "a.jsonl", line), nlp))
+
+
+def test_a_corrupt_gzip_is_named(nlp, tmp_path):
+    data = bytearray(gzip.compress(json.dumps({"text": "milk yield " * 500}).encode()))
+    data[12:40] = b"\xff" * 28
+    (tmp_path / "a.jsonl.gz").write_bytes(data)
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz"):
+        list(read_documents(tmp_path / "a.jsonl.gz", nlp))
+
+
+def test_a_label_of_null_is_none(nlp, tmp_path):
+    row = {"text": "milk yield", "mentions": [{"start": 0, "end": 4, "label": None}]}
+    (doc,) = read_documents(write(tmp_path, "a.jsonl", row), nlp)
+    assert doc.spans[SPANS_KEY][0].label_ == ""
+
+
+def test_closed_standard_input(nlp, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(DataError, match="closed"):
+        list(read_documents(Path("-"), nlp))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -23,8 +25,6 @@ BAD_INPUT, INTERRUPTED = 2, 130
 
 # typer may carry its own copy of click, so its classes are reached through typer.
 _UsageError: Any = typer.BadParameter.__bases__[0]
-_USERS_FILES = (PermissionError, IsADirectoryError, NotADirectoryError)
-
 app = typer.Typer(
     name="ontolink",
     add_completion=False,
@@ -53,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     An error that is not the user's keeps its traceback. An interrupt leaves nothing half-written.
     """
     _show_warnings()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # not every terminal can show every name
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     code: Any = 0
     try:
@@ -62,8 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(f"{error.format_message()} (see {command} --help)", BAD_INPUT)
     except OntolinkError as error:
         _fail(str(error), BAD_INPUT)
-    except _USERS_FILES as error:
-        _fail(f"{error.strerror}: {error.filename}", BAD_INPUT)
+    except BrokenPipeError:  # the reader of our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except OSError as error:  # a file that cannot be read or written, a full disk
+        _fail(f"{error.strerror or error}: {error.filename or 'standard output'}", BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)

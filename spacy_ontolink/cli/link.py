@@ -48,7 +48,7 @@ def link(
 ) -> None:
     """Link the mentions in documents to the ontology of a pipeline."""
     from ..documents import SPANS_KEY, Tally, document_writer, link_pattern, read_documents
-    from ..errors import DataError, Errors
+    from ..errors import ConfigError, DataError, Errors
     from .console import track
     from .mentions import choose, finder, run
     from .pipelines import adjust, load_pipeline
@@ -56,6 +56,8 @@ def link(
     start = time.perf_counter()
     link_pattern(links)
     output = None if output == STDOUT else output
+    if output and output.is_file() and input.is_file() and output.samefile(input):
+        raise ConfigError(Errors.SAME_FILE.format(path=output))
     format = format or _SUFFIXES.get(output.suffix.lower() if output else "", "jsonl")
     nlp = load_pipeline(pipeline)
     tally = Tally()

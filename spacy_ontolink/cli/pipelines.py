@@ -30,7 +30,7 @@ def load_pipeline(path: str) -> Language:
         nlp = spacy.load(path)
     except OntolinkError:
         raise
-    except (OSError, ValueError) as error:  # what spaCy raises for folders and configs that it cannot use
+    except (OSError, ValueError, EOFError) as error:  # what spaCy raises for folders and configs that it cannot use
         raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=error)) from error
     if not retrievers(nlp):
         reason = f"its components are {', '.join(nlp.pipe_names) or 'none'}"

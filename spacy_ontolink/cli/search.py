@@ -30,7 +30,7 @@ def search(
     nlp = load_pipeline(pipeline)
     only_retriever(nlp, component, pipeline)
     adjust(nlp, spans_key=SPANS_KEY, k=k)
-    doc = nlp.make_doc(text)
+    doc = nlp.make_doc(text.encode("utf-8", "replace").decode("utf-8"))  # bytes of an argument that are no text
     doc.spans[SPANS_KEY] = [doc[:]]
     (doc,) = run(nlp, [doc], lambda doc: None)
     (span,) = doc.spans[SPANS_KEY]

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,8 +49,8 @@ def read_documents(
 ) -> Iterator[Doc]:
     """Stream the documents of a file, unprocessed but for the tokeniser.
 
-    A file named ``.spacy`` is a DocBin; one whose first line is a JSON object is JSONL (``.gz`` too); everything else
-    is text, one document per line, or all of it with ``whole_file``. ``-`` is standard input.
+    A file named ``.spacy`` is a DocBin; one named ``.jsonl``, or whose first line is a JSON object, is JSONL (``.gz``
+    too); everything else is text, one document per line, or all of it with ``whole_file``. ``-`` is standard input.
 
     Args:
         path: The file.
@@ -57,7 +58,8 @@ def read_documents(
         given: Put the file's mentions in ``doc.spans["ontolink"]`` (a file without any leaves the group out), and their
             original offsets and gold ids in ``doc.user_data``. A mention that starts or ends inside a token is widened
             to whole tokens, none is lost.
-        spans_key: Where a ``.spacy`` file has its mentions; by default its entities, or ``"sc"`` if it has none.
+        spans_key: Where a ``.spacy`` file has its mentions; by default its entities, or if it has none, the group
+            ``"ontolink"`` (which ``ontolink link`` writes) or ``"sc"``.
         whole_file: Take a text as one document.
         tally: Counts what passes.
 
@@ -85,10 +87,11 @@ def _read_lines(path: Path, nlp: Language, given: bool, whole_file: bool, tally:
     with _open(path) as file:
         lines = ((number, _decode(line, path, number)) for number, line in enumerate(file, start=1))
         blank: list[str] = []
+        json_lines = not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes)
         for number, line in lines:
             if not line.strip():
                 blank.append(line)
-            elif line.lstrip().startswith("{"):
+            elif json_lines or line.lstrip().startswith("{"):
                 rest = chain([(number, line)], lines)
                 yield from (_json_document(line, nlp, given, path, n, tally) for n, line in rest if line.strip())
             elif whole_file:
@@ -102,13 +105,15 @@ def _read_lines(path: Path, nlp: Language, given: bool, whole_file: bool, tally:
 @contextmanager
 def _open(path: Path) -> Iterator[IO[bytes]]:
     if path == STDIN:
+        if sys.stdin is None:
+            raise DataError(Errors.INPUT_MISSING.format(path="standard input is closed"))
         yield sys.stdin.buffer
         return
     file = cast(IO[bytes], gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
     try:
         with file:
             yield file
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(Errors.NOT_GZIP.format(path=path, reason=error)) from error
 
 
@@ -132,7 +137,7 @@ def _document(nlp: Language, text: str, id: str, path: Path, number: int) -> Doc
 def _json_document(line: str, nlp: Language, given: bool, path: Path, number: int, tally: Tally) -> Doc:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _problem(path, number, f"not JSON ({error})") from error
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         raise _problem(path, number, 'no text: each line is an object like {"id": …, "text": …, "mentions": […]}')
@@ -161,7 +166,7 @@ def _mention(mention: Any, text: str, path: Path, number: int) -> dict[str, Any]
     return {
         **mention,
         "text": mention.get("text", text[start:end]),
-        "label": str(mention.get("label", "")),
+        "label": str(mention.get("label") or ""),
         "kb_ids": ids,
     }
 
@@ -183,16 +188,23 @@ def _read_docbin(path: Path, nlp: Language, given: bool, spans_key: str | None, 
         docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
     except Exception as error:  # zlib, msgpack and struct each have their own
         raise DataError(Errors.NOT_DOCBIN.format(path=path, reason=error)) from error
+    groups = {key for doc in docs for key in doc.spans}
+    if spans_key is not None and spans_key not in groups:
+        found = ", ".join(sorted(groups)) or "none"
+        raise DataError(Errors.NO_GROUP.format(path=path, spans_key=spans_key, groups=found))
     if spans_key is None and not any(doc.ents for doc in docs):
-        spans_key = "sc"
+        spans_key = SPANS_KEY if SPANS_KEY in groups else "sc"
     given = given and any(spans_of(doc, spans_key) for doc in docs)
     for number, doc in enumerate(docs, start=1):
+        before = doc.user_data.get(GIVEN, {})
         mentions: list[dict[str, Any]] = []
         if given:
             spans = spans_of(doc, spans_key)
-            mentions = [_given(span) for span in spans]
+            # A file that was linked before has its answers on the spans, and its gold ids where they were read.
+            mentions = [_again(mention) for mention in before.get("mentions", ())] or [_given(span) for span in spans]
             doc.spans[SPANS_KEY] = [Span(doc, span.start, span.end, label=span.label_) for span in spans]
-        doc.user_data[GIVEN] = {"id": str(doc.user_data.get("id", number)), "mentions": mentions}
+        id = before.get("id") or doc.user_data.get("id", number)
+        doc.user_data[GIVEN] = {"id": str(id), "mentions": mentions}
         tally.mentions += len(mentions)
         yield doc
 
@@ -200,6 +212,11 @@ def _read_docbin(path: Path, nlp: Language, given: bool, spans_key: str | None, 
 def _given(span: Span) -> dict[str, Any]:
     ids = [span.kb_id_] if span.kb_id_ not in ("", NIL) else []
     return {"start": span.start_char, "end": span.end_char, "text": span.text, "label": span.label_, "kb_ids": ids}
+
+
+def _again(mention: dict[str, Any]) -> dict[str, Any]:
+    """A mention that went through a DocBin, which turns lists into tuples."""
+    return {**mention, "kb_ids": list(mention.get("kb_ids", ()))}
 
 
 def _problem(path: Path, line: int, reason: str) -> DataError:

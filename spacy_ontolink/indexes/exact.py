@@ -6,7 +6,6 @@ batch of queries at once. ``ranking`` then finds the best entities without sorti
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +16,10 @@ from ..errors import Errors, StateError
 from ..types import Bools1d, EntityRows, Floats2d, Hits, Ints1d, Ints2d
 from ..vectors import Vectors
 from .ranking import best_per_query, no_hits
+from .recent import RecentMasks
 
 _ROWS = 1 << 16
 _QUERIES = 64
-_CACHED_MASKS = 8
 
 
 class _View(NamedTuple):
@@ -34,13 +33,13 @@ class _View(NamedTuple):
 class ExactIndex:
     """Compare each query with every row.
 
-    Memory during a search is about ``block_rows · 64 · 4`` bytes.
+    Memory during a search is about ``block_rows · 64 · 4`` bytes, and the rows of the last few masks asked for.
     """
 
     def __init__(self, block_rows: int = _ROWS) -> None:
         self.block_rows = block_rows
         self._whole: _View | None = None
-        self._masked: OrderedDict[bytes, _View] = OrderedDict()
+        self._masked: RecentMasks[_View] = RecentMasks()
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Keep a reference to the rows."""
@@ -58,19 +57,20 @@ class ExactIndex:
         return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _view(self, allowed: Bools1d | None) -> _View:
-        whole = self._whole
-        if whole is None:
-            raise StateError(Errors.NOT_BUILT)
+        whole = self._built()
         if allowed is None or allowed.all():
             return whole
-        key = allowed.tobytes()
-        if key not in self._masked:
-            rows = np.flatnonzero(allowed[whole.owner]).astype(np.int32)
-            self._masked[key] = _View(whole.vectors.take(rows), whole.owner[rows], rows)
-            while len(self._masked) > _CACHED_MASKS:
-                self._masked.popitem(last=False)
-        self._masked.move_to_end(key)
-        return self._masked[key]
+        return self._masked.get(allowed, self._mask)
+
+    def _mask(self, allowed: Bools1d) -> _View:
+        whole = self._built()
+        rows = np.flatnonzero(allowed[whole.owner]).astype(np.int32)
+        return _View(whole.vectors.take(rows), whole.owner[rows], rows)
+
+    def _built(self) -> _View:
+        if self._whole is None:
+            raise StateError(Errors.NOT_BUILT)
+        return self._whole
 
     def _search(self, queries: Vectors, k: int, view: _View) -> Hits:
         columns = _columns(queries)

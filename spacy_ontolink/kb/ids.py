@@ -20,6 +20,8 @@ class IdTable:
         self._alt = table.values("alt")
 
     def _place(self, id: str) -> int:
+        if not isinstance(id, str):
+            return -1
         start, stop = equal_range(self._hash, hash_texts([id])[0])
         return next((place for place in range(start, stop) if self._table.text("text", place) == id), -1)
 

@@ -34,7 +34,8 @@ def test_gold_in_spacy_files(ontolink, pipeline, tmp_path):
     ("content", "words"),
     [
         (None, "No such input file"),
-        ("just text\n", "no mention in it to compare with"),
+        ("just text\n", "data.jsonl, line 1: not JSON"),
+        ('{"text": "fat"}\n', "no mention in it to compare with"),
         ('{"text": "fat", "mentions": [{"start": 0, "end": 3}]}\n', "Each mention needs 'kb_ids'"),
     ],
 )

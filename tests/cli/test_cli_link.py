@@ -232,3 +232,13 @@ def test_formats_are_those_of_the_writer():
 
     assert get_args(Format) == FORMATS
     assert SPANS_KEY == "ontolink"
+
+
+def test_the_input_is_not_overwritten(refused, pipeline, notes):
+    before = notes.read_text("utf-8")
+    assert "another name" in refused("link", pipeline, notes, "-o", notes)
+    assert notes.read_text("utf-8") == before
+
+
+def test_a_place_that_cannot_be_written_to(refused, pipeline, notes, tmp_path):
+    assert "notes.txt" in refused("link", pipeline, notes, "-o", notes / "out.jsonl")

@@ -218,3 +218,11 @@ def test_every_name_finds_its_entity(entries):
             assert number in kb.lookup(text) or not normalise(text)
     again = KnowledgeBase.from_entities([kb[id_] for id_ in kb])
     assert again.hash == kb.hash
+
+
+@pytest.mark.parametrize("id", [None, 5, ""])
+def test_what_is_no_id(toy, id):
+    assert toy.resolve(id) is None
+    assert id not in toy
+    with pytest.raises(UnknownIdError):
+        toy[id]
