@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,10 +12,11 @@ import typer
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from ..kb import KnowledgeBase
-
 Index = Literal["exact", "hnsw", "ivf"]
 OntologyFormat = Literal["obo", "obographs", "owl", "table", "jsonl"]
+
+READING = ("format", "columns", "strict")
+_SETTINGS = ("encoder", "hybrid", "weight", "index", "pooling", "name_pooling", "k", "spans_key", "base_model", "lang")
 
 
 def build(
@@ -40,13 +42,19 @@ def build(
     columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
     config: Annotated[
-        Path | None, typer.Option(help="spaCy config with all settings, as in configs/, in place of those above.")
+        Path | None,
+        typer.Option(
+            help="spaCy config with all settings, as in configs/, in place of those above; its kb_loader "
+            "reads the ONTOLOGY."
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
+    context: typer.Context = None,  # type: ignore[assignment]  # none when called from Python
 ) -> None:
     """Build a pipeline that links to one or more ontologies."""
     from ..errors import ConfigError, DataError, Errors
-    from .console import step
+    from .building import check_parts, configured_loaders, fill, read_all
+    from .console import bar, step
 
     start = time.perf_counter()
     for path in [*ontologies, *([config] if config else [])]:
@@ -55,17 +63,36 @@ def build(
     if out.exists() and not (overwrite and out.is_dir()):
         what = "" if out.is_dir() else " and is a file; the last argument is the folder to write"
         raise ConfigError(Errors.OUT_EXISTS.format(path=out, what=what))
+    if config:
+        _refuse(context, _SETTINGS, f"--config {config}")
     parts = {"encoder": _encoder(encoder, hybrid, weight), "index": _index(index)}
     settings = {"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, **parts}
     with step("Setting the pipeline up"):
-        nlp = _from_config(config) if config else _pipeline(base_model, lang, settings)
+        nlp = _from_config(config, ontologies) if config else _pipeline(base_model, lang, settings)
+        check_parts(nlp)
+        loaders = configured_loaders(nlp, config)
+    if loaders:
+        _refuse(context, READING, f"the kb_loader of --config {config}")
+    reading = {"format": format, "strict": strict, "columns": _columns(columns)}
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):
-        kb = _read(ontologies, format, strict, columns)
-    with step(f"Encoding and indexing {kb.n_names:,} names"):
-        _fill(nlp, kb, ontologies)
+        kbs = read_all(nlp, ontologies, loaders, reading)
+    total = sum({id(kb): kb.n_names for kb in kbs.values()}.values())
+    with bar(f"Encoding and indexing {total:,} names") as report:
+        fill(nlp, kbs, ontologies, report)
     with step(f"Saving {out}"):
         _save(nlp, out)
     _summarise(nlp, out, time.perf_counter() - start)
+
+
+def _refuse(context: typer.Context | None, names: Sequence[str], other: str) -> None:
+    """Raise if one of these options was given: something else says it."""
+    from ..errors import ConfigError, Errors
+
+    given = [name for name in names if context and context.get_parameter_source(name).name == "COMMANDLINE"]  # type: ignore[union-attr]
+    if given:
+        options = ", ".join(f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}" for name in given)
+        reason = "set it in the config, or build without one"
+        raise ConfigError(Errors.ONE_OR_OTHER.format(one=options, other=other, reason=reason))
 
 
 def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
@@ -104,14 +131,17 @@ def _pipeline(base_model: str | None, lang: str, settings: dict[str, Any]) -> La
     return nlp
 
 
-def _from_config(path: Path) -> Language:
+def _from_config(path: Path, ontologies: Sequence[Path]) -> Language:
     from spacy.util import load_config, load_model_from_config
 
     from ..errors import ConfigError, Errors, OntolinkError
+    from .building import set_paths
     from .pipelines import RETRIEVER, retrievers
 
     try:
-        nlp = load_model_from_config(load_config(path, interpolate=False), auto_fill=True)
+        config = load_config(path, interpolate=False)
+        set_paths(config, ontologies)
+        nlp = load_model_from_config(config, auto_fill=True)
     except OntolinkError:
         raise
     except (ValueError, KeyError) as error:
@@ -119,12 +149,6 @@ def _from_config(path: Path) -> Language:
     if not retrievers(nlp):
         raise ConfigError(Errors.BAD_CONFIG.format(path=path, reason=f"no component of the factory {RETRIEVER}"))
     return nlp
-
-
-def _read(paths: list[Path], format: str | None, strict: bool, columns: str | None) -> KnowledgeBase:
-    from ..kb.readers import read_ontology
-
-    return read_ontology(paths, format=format, strict=strict, columns=_columns(columns))
 
 
 def _columns(text: str | None) -> dict[str, str] | None:
@@ -136,25 +160,6 @@ def _columns(text: str | None) -> dict[str, str] | None:
     if not all(role.strip() and column.strip() for role, _, column in pairs):
         raise ConfigError(Errors.BAD_COLUMNS.format(text=text))
     return {role.strip(): column.strip() for role, _, column in pairs}
-
-
-class _Loaded:
-    """A reader of what was read already."""
-
-    def __init__(self, kb: KnowledgeBase, paths: list[str]) -> None:
-        self.kb, self.paths = kb, paths
-
-    def __call__(self) -> KnowledgeBase:
-        return self.kb
-
-
-def _fill(nlp: Language, kb: KnowledgeBase, paths: list[Path]) -> None:
-    """Give every retriever the knowledge base."""
-    from .pipelines import retrievers
-
-    for name in retrievers(nlp):
-        component: Any = nlp.get_pipe(name)
-        component.initialize(list, nlp=nlp, kb_loader=_Loaded(kb, [str(path) for path in paths]))
 
 
 def _save(nlp: Language, out: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +32,27 @@ def step(doing: str) -> Iterator[None]:
     with Progress(*columns, console=_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
         progress.add_task(doing)
         yield
+    say(f"{doing}: {seconds(time.perf_counter() - start)}")
+
+
+@contextmanager
+def bar(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar while the block runs, and yield what moves it: a function of the number done and the number in all."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    start = time.perf_counter()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(doing, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
     say(f"{doing}: {seconds(time.perf_counter() - start)}")
 
 

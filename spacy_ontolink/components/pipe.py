@@ -24,7 +24,7 @@ from .linking import Request, answer, make_masks
 from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
-from .source import cache_folder, check_ontology, forget_folders, make_reader, names_only, variables
+from .source import cache_folder, check_ontology, files_of, forget_folders, make_reader, names_only, variables
 from .spans import MAX_TOKENS, copy_mentions, read_spans, register_extensions, write_answers
 
 if TYPE_CHECKING:
@@ -114,6 +114,12 @@ class OntologyRetriever(Pipe):
     def kb(self) -> "KnowledgeBase":
         """The knowledge base: ``nlp.get_pipe("ontolink_retriever").kb["HP:0001250"]``."""
         return self.space.kb
+
+    def report_progress(self, report: Callable[[int, int], None] | None) -> None:
+        """Call ``report`` with names encoded and names in all while building, if the encoder can tell; None stops."""
+        for encoder in (self._parts[0], self._space.encoder if self._space else None):
+            if hasattr(encoder, "progress"):
+                encoder.progress = report
 
     def __call__(self, doc: Doc) -> Doc:
         """Link the mentions of one document."""
@@ -224,8 +230,7 @@ class OntologyRetriever(Pipe):
 
     def _take_over(self, reader: Reader) -> None:
         """Build from a reader, unless its files are gone and there is a space."""
-        paths = getattr(reader, "paths", [])
-        paths = [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
+        paths = files_of(reader)
         missing = [str(path) for path in paths if not path.exists()]
         if missing and self._space is not None:
             logger.warning(Warnings.LOADER_GONE.format(name=self.name, missing=", ".join(missing)))
@@ -272,13 +277,11 @@ class OntologyRetriever(Pipe):
 
     def _check_labels(self, docs: Sequence[Doc]) -> None:
         """Warn once of labels in the settings that no component can assign."""
-        nlp = None if "labels" in self._warned else self._pipeline(docs)
-        if nlp is None:
-            return
-        self._warned.add("labels")
-        if problem := unknown_labels(nlp, self.settings):
-            unknown, known = map(", ".join, problem)
-            logger.warning(Warnings.UNKNOWN_LABELS.format(name=self.name, unknown=unknown, known=known))
+        if "labels" not in self._warned and (nlp := self._pipeline(docs)) is not None:
+            self._warned.add("labels")
+            if problem := unknown_labels(nlp, self.settings):
+                unknown, known = map(", ".join, problem)
+                logger.warning(Warnings.UNKNOWN_LABELS.format(name=self.name, unknown=unknown, known=known))
 
     def _warn_cut(self, n_tokens: int) -> None:
         """Warn of the first mention that is cut; the rest of a run would say the same."""

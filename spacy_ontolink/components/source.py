@@ -37,6 +37,12 @@ def make_reader(paths: Sequence[Path]) -> Reader:
     return make_ontology_reader([str(path) for path in paths] if len(paths) > 1 else str(paths[0]))
 
 
+def files_of(reader: Reader) -> list[Path]:
+    """Return the files that a reader says it reads; one need not say."""
+    paths = getattr(reader, "paths", [])
+    return [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
+
+
 def cache_folder() -> Path:
     """Return the folder of built ontologies: ``ONTOLINK_CACHE``, or else a place in the user's cache."""
     if folder := os.environ.get("ONTOLINK_CACHE"):

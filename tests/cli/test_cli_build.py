@@ -4,6 +4,10 @@ import pytest
 import spacy
 
 from spacy_ontolink.cli.build import _encoder
+from spacy_ontolink.cli.building import fill
+from spacy_ontolink.cli.console import bar
+from spacy_ontolink.encoders.lexical import LexicalEncoder
+from spacy_ontolink.kb.readers import read_ontology
 
 
 def test_pipeline_links_after_spacy_load(pipeline):
@@ -81,6 +85,119 @@ def test_config_file(ontolink, toy, tmp_path):
     nlp = spacy.load(tmp_path / "out")
     assert len(nlp.get_pipe("linker").kb) == 4
     assert nlp.get_pipe("linker").settings.k == 2
+
+
+LOADER = """
+[initialize]
+
+[initialize.components]
+
+[initialize.components.linker]
+
+[initialize.components.linker.kb_loader]
+@ontolink_readers = "spacy-ontolink.OntologyReader.v1"
+path = null
+format = "table"
+columns = {"id": "Code", "name": "Label"}
+"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("Code,Label,Name,ID\nX:1,fat,wrong,W:1\n", "utf-8")
+    return path
+
+
+@pytest.fixture
+def config_with_loader(tmp_path):
+    path = tmp_path / "own.cfg"
+    path.write_text(CONFIG.format(factory="ontolink_retriever") + LOADER, "utf-8")
+    return path
+
+
+def test_the_reader_of_a_config_is_used(ontolink, config_with_loader, table, tmp_path):
+    assert ontolink("build", table, tmp_path / "out", "--config", config_with_loader).code == 0
+    nlp = spacy.load(tmp_path / "out")
+    assert nlp.get_pipe("linker").kb["X:1"].name == "fat"
+    block = nlp.config["initialize"]["components"]["linker"]["kb_loader"]
+    assert (block["path"], block["columns"]) == ("./t.csv", {"id": "Code", "name": "Label"})
+    nlp.initialize()  # the file is not there, the space is
+    assert nlp.get_pipe("linker").kb["X:1"].name == "fat"
+
+
+def test_retrievers_of_a_config_read_each_in_their_own_way(ontolink, config_with_loader, table, tmp_path):
+    config = config_with_loader.read_text("utf-8").replace('["linker"]', '["linker", "second"]')
+    config = config.replace("[initialize]\n\n[init", '[components.second]\nfactory = "ontolink_retriever"\n\n[init')
+    config_with_loader.write_text(
+        config + LOADER.partition("components]\n")[2].replace("linker", "second").replace("Label", "Name"), "utf-8"
+    )
+    assert ontolink("build", table, tmp_path / "out", "--config", config_with_loader).code == 0
+    nlp = spacy.load(tmp_path / "out")
+    assert [nlp.get_pipe(name).kb["X:1"].name for name in nlp.pipe_names] == ["fat", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-k", "64", "--spans-key", "sc"], "-k, --spans-key and --config"),
+        (["--encoder", "lexical"], "--encoder and --config"),
+        (["--base-model", "x"], "--base-model and --config"),
+        (["--strict"], "--strict and the kb_loader of --config"),
+        (["--columns", "id=ID"], "--columns and the kb_loader of --config"),
+    ],
+)
+def test_a_config_excludes_the_options_it_is_in_place_of(refused, config_with_loader, table, tmp_path, options, words):
+    assert words in refused("build", table, tmp_path / "out", "--config", config_with_loader, *options)
+
+
+def test_a_config_without_reader_takes_options_for_reading(ontolink, table, tmp_path):
+    config = tmp_path / "own.cfg"
+    config.write_text(CONFIG.format(factory="ontolink_retriever"), "utf-8")
+    options = ["--config", config, "--columns", "id=ID,name=Name"]
+    assert ontolink("build", table, tmp_path / "out", *options).code == 0
+    assert spacy.load(tmp_path / "out").get_pipe("linker").kb["W:1"].name == "wrong"
+
+
+def test_a_reader_that_cannot_be_made(refused, config_with_loader, table, tmp_path):
+    config_with_loader.write_text(config_with_loader.read_text("utf-8").replace("format =", "kind ="), "utf-8")
+    reason = refused("build", table, tmp_path / "out", "--config", config_with_loader)
+    assert "own.cfg is not a config to build from" in reason
+    assert "kind" in reason
+
+
+@pytest.mark.parametrize("index", ["hnsw", "ivf"])
+def test_an_index_that_does_not_fit_is_refused_before_reading(refused, tmp_path, monkeypatch, toy, index):
+    monkeypatch.setattr("spacy_ontolink.cli.building.read_all", lambda *_: pytest.fail("read"))
+    assert "dense" in refused("build", toy, tmp_path / "out", "--index", index)
+    config = tmp_path / "own.cfg"
+    block = f'\n[components.linker.index]\n@ontolink_indexes = "spacy-ontolink.FaissIndex.v1"\nkind = "{index}"\n'
+    config.write_text(CONFIG.format(factory="ontolink_retriever") + block, "utf-8")
+    assert f"the index {index} and the lexical encoder" in refused("build", toy, tmp_path / "out", "--config", config)
+
+
+class Reporting(LexicalEncoder):
+    """Tells how far it is, as encoders with a network do."""
+
+    progress = None
+
+    def encode_entities(self, kb, entities=None):
+        if self.progress:
+            self.progress(kb.n_names, kb.n_names)
+        return super().encode_entities(kb, entities)
+
+
+def test_long_encoding_reports_to_the_bar_and_to_nothing_later(toy):
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe("ontolink_retriever")
+    component._parts = (Reporting(), component._parts[1])
+    seen = []
+    kb = read_ontology([toy])
+    with bar("Encoding") as report:
+        report(1, 2)
+        fill(nlp, {"ontolink_retriever": kb}, [toy], lambda done, total: seen.append((done, total)))
+    assert seen == [(7, 7)]
+    assert component.space.encoder.progress is component._parts[0].progress is None
 
 
 @pytest.mark.parametrize("content", ["[nlp", CONFIG.format(factory="sentencizer")])
