@@ -11,7 +11,7 @@ TORCH ?= torch
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-export OMP_NUM_THREADS ?= 2
+export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test lint clean
 .DELETE_ON_ERROR:
@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 	$(BIN)/ontolink demo --output demo-output
 
 test: lint
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
 	$(BIN)/ruff check .

@@ -135,7 +135,9 @@ class Errors:
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
-    OUT_EXISTS = "{path} exists{what}; give --overwrite to replace it, or another name"
+    OUT_EXISTS = "{path} exists; give --overwrite to replace it, or another name"
+    OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
+    OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

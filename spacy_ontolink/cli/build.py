@@ -28,7 +28,7 @@ def build(
         str, typer.Option(help="lexical, or a sentence-transformers or Hugging Face folder or name.")
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
-    weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.5,
+    weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.7,
     index: Annotated[Index, typer.Option(help="exact; hnsw and ivf are approximate, for dense vectors.")] = "exact",
     pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
     name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 1.0,
@@ -52,7 +52,7 @@ def build(
     context: typer.Context = None,  # type: ignore[assignment]  # none when called from Python
 ) -> None:
     """Build a pipeline that links to one or more ontologies."""
-    from ..errors import ConfigError, DataError, Errors
+    from ..errors import DataError, Errors
     from .building import check_parts, configured_loaders, fill, read_all
     from .console import bar, step
 
@@ -60,9 +60,7 @@ def build(
     for path in [*ontologies, *([config] if config else [])]:
         if not path.is_file():
             raise DataError(Errors.FILE_MISSING.format(path=path))
-    if out.exists() and not (overwrite and out.is_dir()):
-        what = "" if out.is_dir() else " and is a file; the last argument is the folder to write"
-        raise ConfigError(Errors.OUT_EXISTS.format(path=out, what=what))
+    _check_free(out, overwrite)
     if config:
         _refuse(context, _SETTINGS, f"--config {config}")
     parts = {"encoder": _encoder(encoder, hybrid, weight), "index": _index(index)}
@@ -82,6 +80,21 @@ def build(
     with step(f"Saving {out}"):
         _save(nlp, out)
     _summarise(nlp, out, time.perf_counter() - start)
+
+
+def _check_free(out: Path, overwrite: bool) -> None:
+    """Raise unless the folder may be written: a new one, an empty one, or with ``overwrite`` an earlier pipeline."""
+    from ..errors import ConfigError, Errors
+
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
+    if any(out.iterdir()):
+        if not (out / "config.cfg").is_file():
+            raise ConfigError(Errors.OUT_FOREIGN.format(path=out))
+        if not overwrite:
+            raise ConfigError(Errors.OUT_EXISTS.format(path=out))
 
 
 def _refuse(context: typer.Context | None, names: Sequence[str], other: str) -> None:
@@ -181,4 +194,6 @@ def _summarise(nlp: Language, out: Path, duration: float) -> None:
         "warning": sum(space.kb.statistics()["problems"].values()),
     }
     parts = [count(number, noun, "entities" if noun == "entity" else "") for noun, number in counts.items()]
+    if stopped := space.kb.statistics()["stop_synonyms"]:
+        parts.append(f"{count(sum(stopped.values()), 'synonym')} left out as shared by dozens of entities")
     say(f"{', '.join(parts)}; {size_of(out)}, {seconds(duration)} -> {out}")

@@ -118,7 +118,7 @@ class OntologyRetriever(Pipe):
     def report_progress(self, report: Callable[[int, int], None] | None) -> None:
         """Call ``report`` with names encoded and names in all while building, if the encoder can tell; None stops."""
         for encoder in (self._parts[0], self._space.encoder if self._space else None):
-            if hasattr(encoder, "progress"):
+            if encoder is not None and hasattr(encoder, "progress"):
                 encoder.progress = report
 
     def __call__(self, doc: Doc) -> Doc:

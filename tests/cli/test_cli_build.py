@@ -128,7 +128,9 @@ def test_the_reader_of_a_config_is_used(ontolink, config_with_loader, table, tmp
 
 def test_retrievers_of_a_config_read_each_in_their_own_way(ontolink, config_with_loader, table, tmp_path):
     config = config_with_loader.read_text("utf-8").replace('["linker"]', '["linker", "second"]')
-    config = config.replace("[initialize]\n\n[init", '[components.second]\nfactory = "ontolink_retriever"\n\n[init')
+    config = config.replace(
+        "[initialize]\n\n[init", '[components.second]\nfactory = "ontolink_retriever"\n\n[initialize]\n\n[init'
+    )
     config_with_loader.write_text(
         config + LOADER.partition("components]\n")[2].replace("linker", "second").replace("Label", "Name"), "utf-8"
     )
@@ -211,6 +213,7 @@ def test_config_that_is_none(refused, toy, tmp_path, content):
 def test_existing_folder_is_replaced_only_when_told(ontolink, refused, toy, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
+    (out / "config.cfg").write_text("an older one")
     (out / "mine.txt").write_text("precious")
     assert "--overwrite" in refused("build", toy, out)
     assert (out / "mine.txt").exists()
@@ -218,6 +221,19 @@ def test_existing_folder_is_replaced_only_when_told(ontolink, refused, toy, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     assert (out / "config.cfg").exists()
     assert not (out / "mine.txt").exists()
+
+
+def test_a_folder_that_is_no_pipeline_is_not_replaced(refused, toy, tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("all of it")
+    for options in ([], ["--overwrite"]):
+        assert "is no pipeline" in refused("build", toy, tmp_path / "precious", *options)
+    assert (tmp_path / "precious" / "thesis.txt").exists()
+
+
+def test_an_empty_folder_may_be_the_place(ontolink, toy, tmp_path):
+    (tmp_path / "out").mkdir()
+    assert ontolink("build", toy, tmp_path / "out").code == 0
 
 
 def test_out_that_is_a_file(refused, toy):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -92,16 +93,20 @@ def read_ontology(
     streams = [read_entities(path, report, format, columns) for path, report in zip(files, reports, strict=True)]
     # Problems between entities, such as dangling parents, belong to one file only if there is only one.
     whole = reports[0] if len(reports) == 1 else ReadReport(" + ".join(str(path) for path in files), strict)
+    every = dict.fromkeys([*reports, whole])
     try:
-        return KnowledgeBase.from_entities(
+        kb = KnowledgeBase.from_entities(
             chain.from_iterable(streams),
             name="+".join(_stem(path) for path in files) if name is None else name,
             stop_synonyms=stop_synonyms,
             report=whole,
         )
     finally:
-        for report in dict.fromkeys([*reports, whole]):
+        for report in every:
             report.log()
+    # The builder knows of the problems between entities only; what was passed over in the files belongs to the KB, too.
+    kb.facts["problems"] = dict(sum((report.counts for report in every), Counter()))
+    return kb
 
 
 class OntologyReader:
