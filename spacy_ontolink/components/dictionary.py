@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,7 @@ class DictionaryMatcher:
 
     def __init__(self, kb: KnowledgeBase, stop_words: Collection[str] = ()) -> None:
         self._lengths: dict[str, int] = {}  # first word -> bit n is set if a name has n words
-        words: list[int] = []
-        acronyms: list[int] = []
+        words, acronyms = array("q"), array("q")
         for start in range(0, kb.n_names, _BLOCK):
             for text in kb.name_texts(start, min(start + _BLOCK, kb.n_names)):
                 pieces = [piece for _, _, piece in _pieces(text)]
@@ -49,12 +49,15 @@ class DictionaryMatcher:
         pieces = list(_pieces(doc.text))
         starts = {token.idx for token in doc}
         ends = {token.idx + len(token) for token in doc}
+        # One written word may be several pieces ("TNFα"); a match takes all of them or none.
+        opens = [not i or pieces[i - 1][0] != piece[0] for i, piece in enumerate(pieces)]
+        closes = [*opens[1:], True]
         windows = [
             (pieces[first][0], pieces[first + length - 1][1], " ".join(p for _, _, p in pieces[first : first + length]))
             for first, (start, _, piece) in enumerate(pieces)
-            if start in starts
+            if opens[first] and start in starts
             for length in _bits(self._lengths.get(piece, 0))
-            if first + length <= len(pieces) and pieces[first + length - 1][1] in ends
+            if first + length <= len(pieces) and closes[first + length - 1] and pieces[first + length - 1][1] in ends
         ]
         keys = np.asarray([hash(text) for _, _, text in windows], np.int64)
         is_word, is_acronym = _isin(keys, self._words), _isin(keys, self._acronyms)

@@ -53,3 +53,10 @@ def test_matches_begin_and_end_with_tokens(nlp, matcher):
 def test_nothing_useful_in_the_dictionary(nlp):
     matcher = DictionaryMatcher(KnowledgeBase.from_entities([Entity("T:1", "AB")]))
     assert matcher(nlp("AB and more")) == []
+
+
+def test_a_written_word_is_matched_whole_or_not_at_all(nlp):
+    names = ("interferon", "alpha", "tumour necrosis factor alpha")
+    kb = KnowledgeBase.from_entities([Entity(f"A:{n}", name) for n, name in enumerate(names)])
+    doc = nlp("Interferonα and tumour necrosis factorα, interferon or α.")
+    assert [span.text for span in DictionaryMatcher(kb)(doc)] == ["tumour necrosis factorα", "interferon", "α"]
