@@ -33,8 +33,11 @@ class DictionaryMatcher:
 
     def __init__(self, kb: KnowledgeBase, stop_words: Collection[str] = ()) -> None:
         self._lengths: dict[str, int] = {}  # first word -> bit n is set if a name has n words
-        words, acronyms = array("q"), array("q")
+        # An array for each block: a Python int takes four times its hash.
+        word_blocks, acronym_blocks = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start in range(0, kb.n_names, _BLOCK):
+            words: list[int] = []
+            acronyms: list[int] = []
             for text in kb.name_texts(start, min(start + _BLOCK, kb.n_names)):
                 pieces = [piece for _, _, piece in _pieces(text)]
                 if not _is_useful(pieces, stop_words):
@@ -42,7 +45,9 @@ class DictionaryMatcher:
                 acronym = len(text) <= LONGEST_ACRONYM and text.isupper()
                 (acronyms if acronym else words).append(hash(" ".join(pieces)))
                 self._lengths[pieces[0]] = self._lengths.get(pieces[0], 0) | 1 << len(pieces)
-        self._words, self._acronyms = np.unique(np.asarray(words, np.int64)), np.unique(np.asarray(acronyms, np.int64))
+            word_blocks.append(np.asarray(words, np.int64))
+            acronym_blocks.append(np.asarray(acronyms, np.int64))
+        self._words, self._acronyms = np.unique(np.concatenate(word_blocks)), np.unique(np.concatenate(acronym_blocks))
 
     def __call__(self, doc: Doc) -> list[Span]:
         """Return the mentions of a document, in order, none overlapping; each begins and ends with a token."""
@@ -71,10 +76,15 @@ class DictionaryMatcher:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
-    """Cut text into normalised words and signs with the offsets they came from; dashes are spaces."""
+    """Cut text into normalised words and signs with the offsets they came from; dashes are spaces.
+
+    Of a word that falls apart, such as "Interferonα", only the first piece has a start and only the last an end; the
+    others are -1, so that no mention begins or ends inside of it.
+    """
     for match in _PIECE.finditer(text):
-        for piece in normalise(match[0]).split():
-            yield match.start(), match.end(), piece
+        pieces = normalise(match[0]).split()
+        for number, piece in enumerate(pieces, start=1):
+            yield match.start() if number == 1 else -1, match.end() if number == len(pieces) else -1, piece
 
 
 def _is_useful(pieces: list[str], stop_words: Collection[str]) -> bool:

@@ -117,8 +117,9 @@ class OntologyRetriever(Pipe):
 
     def report_progress(self, report: Callable[[int, int], None] | None) -> None:
         """Call ``report`` with names encoded and names in all while building, if the encoder can tell; None stops."""
-        for encoder in (self._parts[0], self._space.encoder if self._space else None):
-            if encoder is not None and hasattr(encoder, "progress"):
+        encoders: list[Any] = [self._parts[0], *([self._space.encoder] if self._space else [])]
+        for encoder in encoders:
+            if hasattr(encoder, "progress"):
                 encoder.progress = report
 
     def __call__(self, doc: Doc) -> Doc:
@@ -177,8 +178,7 @@ class OntologyRetriever(Pipe):
         examples = list(examples)
         group = self.settings.spans_key or ""
         nlp = self._pipeline([example.predicted for example in examples])
-        found = any(read_spans(example.predicted, group) for example in examples)
-        if nlp is not None and not found and not finders(nlp, group):
+        if nlp is not None and not finders(nlp, group) and not any(read_spans(x.predicted, group) for x in examples):
             copy_mentions(examples, group)
             for _ in self.pipe(example.predicted for example in examples):
                 pass

@@ -128,9 +128,7 @@ def test_the_reader_of_a_config_is_used(ontolink, config_with_loader, table, tmp
 
 def test_retrievers_of_a_config_read_each_in_their_own_way(ontolink, config_with_loader, table, tmp_path):
     config = config_with_loader.read_text("utf-8").replace('["linker"]', '["linker", "second"]')
-    config = config.replace(
-        "[initialize]\n\n[init", '[components.second]\nfactory = "ontolink_retriever"\n\n[initialize]\n\n[init'
-    )
+    config = config.replace("[initialize]\n", '[components.second]\nfactory = "ontolink_retriever"\n\n[initialize]\n')
     config_with_loader.write_text(
         config + LOADER.partition("components]\n")[2].replace("linker", "second").replace("Label", "Name"), "utf-8"
     )

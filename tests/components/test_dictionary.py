@@ -45,6 +45,25 @@ def test_names_in_text(nlp, matcher, text, found):
     assert [span.text for span in matcher(nlp(text))] == found
 
 
+def test_no_match_is_a_part_of_a_word(nlp):
+    names = ["interferon", "alpha", "alpha chain", "human interferon"]
+    matcher = DictionaryMatcher(KnowledgeBase.from_entities([Entity(f"T:{i}", name) for i, name in enumerate(names)]))
+    assert matcher(nlp("Interferonα")) == matcher(nlp("Human interferonα chain")) == []
+    assert [span.text for span in matcher(nlp("Interferon-α, α chain"))] == ["Interferon", "α", "α chain"]
+    matcher = DictionaryMatcher(KnowledgeBase.from_entities([Entity("T:1", "interferon alpha")]))
+    assert [span.text for span in matcher(nlp("Interferonα and interferon-alpha"))] == [
+        "Interferonα",
+        "interferon-alpha",
+    ]
+
+
+def test_names_of_all_blocks_are_found(nlp, monkeypatch):
+    monkeypatch.setattr("spacy_ontolink.components.dictionary._BLOCK", 2)
+    names = ["milk yield", "fat", "BFP", "wool length", "tail"]
+    matcher = DictionaryMatcher(KnowledgeBase.from_entities([Entity(f"T:{i}", name) for i, name in enumerate(names)]))
+    assert [span.text for span in matcher(nlp("tail, wool length, BFP, fat, milk yield"))] == list(reversed(names))
+
+
 def test_matches_begin_and_end_with_tokens(nlp, matcher):
     doc = spacy.tokens.Doc(nlp.vocab, words=["milk", "yield-", "fat", "percentage"])
     assert [span.text for span in matcher(doc)] == ["fat percentage"]
