@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -54,15 +53,12 @@ class DictionaryMatcher:
         pieces = list(_pieces(doc.text))
         starts = {token.idx for token in doc}
         ends = {token.idx + len(token) for token in doc}
-        # One written word may be several pieces ("TNFα"); a match takes all of them or none.
-        opens = [not i or pieces[i - 1][0] != piece[0] for i, piece in enumerate(pieces)]
-        closes = [*opens[1:], True]
         windows = [
             (pieces[first][0], pieces[first + length - 1][1], " ".join(p for _, _, p in pieces[first : first + length]))
             for first, (start, _, piece) in enumerate(pieces)
-            if opens[first] and start in starts
+            if start in starts
             for length in _bits(self._lengths.get(piece, 0))
-            if first + length <= len(pieces) and closes[first + length - 1] and pieces[first + length - 1][1] in ends
+            if first + length <= len(pieces) and pieces[first + length - 1][1] in ends
         ]
         keys = np.asarray([hash(text) for _, _, text in windows], np.int64)
         is_word, is_acronym = _isin(keys, self._words), _isin(keys, self._acronyms)

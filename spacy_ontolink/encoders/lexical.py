@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,13 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, open_tensors, write_tensors
 from ..types import EntityRows, Floats1d, Ints1d, Mention
 from ..vectors import Vectors, stack
+from .names import name_blocks, positions_of
 from .ngrams import Codes, ngrams, words
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
 
-_BLOCK = 100_000  # names at a time, so that millions never sit in memory as strings
+_BLOCK = 100_000  # names at a time
 
 
 class LexicalEncoder:
@@ -55,7 +56,7 @@ class LexicalEncoder:
     def fit(self, kb: KnowledgeBase) -> None:
         """Count in how many names each n-gram occurs."""
         vocabulary, counts, total = np.empty(0, np.uint64), np.empty(0, np.int64), 0
-        for texts in _blocks(kb, None):
+        for texts in name_blocks(kb, positions_of(kb, None), _BLOCK):
             codes, owners = self._ngrams(texts)
             order = np.lexsort((owners, codes))
             codes, owners = codes[order], owners[order]
@@ -75,10 +76,8 @@ class LexicalEncoder:
 
     def encode_entities(self, kb: KnowledgeBase, entities: Ints1d | None = None) -> EntityRows:
         """Encode every name of all entities, or of those given."""
-        positions = np.arange(kb.n_names, dtype=np.int32)
-        if entities is not None:
-            positions = positions[np.isin(kb.name_owner, entities)]
-        blocks = [self._encode(texts) for texts in _blocks(kb, None if entities is None else positions)]
+        positions = positions_of(kb, entities)
+        blocks = [self._encode(texts) for texts in name_blocks(kb, positions, _BLOCK)]
         return EntityRows(stack(blocks or [self._encode([])]), np.asarray(kb.name_owner)[positions], positions)
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
@@ -125,15 +124,6 @@ class LexicalEncoder:
         if saved != given:
             raise StateError(Errors.MISMATCH.format(path=path, what="n-grams", saved=saved, given=given))
         return self
-
-
-def _blocks(kb: KnowledgeBase, positions: Ints1d | None) -> Iterator[list[str]]:
-    count = kb.n_names if positions is None else len(positions)
-    for start in range(0, count, _BLOCK):
-        if positions is None:
-            yield kb.name_texts(start, min(start + _BLOCK, count))
-        else:
-            yield kb.texts_of(positions[start : start + _BLOCK])
 
 
 def make_lexical_encoder(size: int = 3, beginnings: Sequence[int] = (1, 4)) -> LexicalEncoder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from ..text import normalise
 from ..types import EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
 from .model_folder import ModelFolder, find_model, local_model, may_be, plain_name
+from .names import name_blocks, positions_of
 from .torch_models import check_device, load_model, require_torch
 
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ class SentenceEncoder:
         """Encode every name of the entities (all by default), (N, D) float32, streaming over the name table."""
         self.load()
         owner, done, cut = np.asarray(kb.name_owner), 0, 0
-        names = np.arange(kb.n_names, dtype=np.int32) if entities is None else _names_of(owner, entities)
+        names = positions_of(kb, entities)
         vectors = np.zeros((len(names), self._dimension), np.float32)
-        for texts in _blocks(kb, None if entities is None else names):
+        for texts in name_blocks(kb, names, BLOCK):
             vectors[done : done + len(texts)], block_cut = self._encode(texts, done, len(names))
             done, cut = done + len(texts), cut + block_cut
         self._tell_of_cuts(cut)
@@ -223,20 +224,6 @@ def _encode(model: Any, texts: list[str], batch_size: int) -> Floats2d:
     vectors = np.array(vectors, np.float32)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return vectors
-
-
-def _blocks(kb: KnowledgeBase, names: Ints1d | None) -> Iterator[list[str]]:
-    for start in range(0, kb.n_names if names is None else len(names), BLOCK):
-        if names is None:
-            yield kb.name_texts(start, min(start + BLOCK, kb.n_names))
-        else:
-            yield kb.texts_of(names[start : start + BLOCK])
-
-
-def _names_of(owner: Ints1d, entities: Ints1d) -> Ints1d:
-    first, last = np.searchsorted(owner, entities, "left"), np.searchsorted(owner, entities, "right")
-    counts = last - first
-    return (np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())).astype(np.int32)
 
 
 def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
