@@ -58,7 +58,7 @@ def build(
 
     start = time.perf_counter()
     for path in [*ontologies, *([config] if config else [])]:
-        if not path.is_file():
+        if not path.exists():
             raise DataError(Errors.FILE_MISSING.format(path=path))
     _check_free(out, overwrite)
     if config:

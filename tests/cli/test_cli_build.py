@@ -263,6 +263,11 @@ def test_options_that_make_no_sense(refused, toy, tmp_path, options, words):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_ontology_that_is_a_folder(refused, tmp_path):
+    (tmp_path / "dir.obo").mkdir()
+    assert "folder" in refused("build", tmp_path / "dir.obo", tmp_path / "out")
+
+
 def test_missing_ontology(refused, tmp_path):
     assert "none.obo" in refused("build", tmp_path / "none.obo", tmp_path / "out")
 
