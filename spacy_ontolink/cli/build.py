@@ -28,10 +28,10 @@ def build(
         str, typer.Option(help="lexical, or a sentence-transformers or Hugging Face folder or name.")
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
-    weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.7,
+    weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.6,
     index: Annotated[Index, typer.Option(help="exact; hnsw and ivf are approximate, for dense vectors.")] = "exact",
     pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
-    name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 1.0,
+    name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
     spans_key: Annotated[str | None, typer.Option(help="Link this span group [default: doc.ents]")] = None,
     base_model: Annotated[

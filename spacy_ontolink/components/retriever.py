@@ -20,7 +20,7 @@ DEFAULT_CONFIG = {
     "k": 64,
     "weights": [1.0, 0.0, 0.0],
     "pooling": 0.0,
-    "name_pooling": 1.0,
+    "name_pooling": 0.5,
     "spans_key": None,
     "labels": None,
     "labels_discard": [],

@@ -25,7 +25,7 @@ class RetrieverSettings:
     k: int = 64
     weights: Sequence[float] = (1.0, 0.0, 0.0)
     pooling: float = 0.0
-    name_pooling: float = 1.0
+    name_pooling: float = 0.5
     spans_key: str | None = None
     labels: Sequence[str] | None = None
     labels_discard: Sequence[str] = ()

@@ -25,7 +25,7 @@ SETTINGS = "hybrid.json"
 class HybridEncoder:
     """Encodes with a lexical and a dense encoder: cosines add up as ``(1 - weight) lexical + weight dense``."""
 
-    def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.7) -> None:
+    def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.6) -> None:
         self.lexical = check_part(lexical, Encoder, "lexical")
         self.dense = check_part(dense, Encoder, "dense")
         if not 0.0 <= weight <= 1.0:
@@ -103,7 +103,7 @@ class HybridEncoder:
         return join((lexical, dense), (1.0 - self.weight, self.weight))
 
 
-def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.7) -> HybridEncoder:
+def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.6) -> HybridEncoder:
     """Make a ``HybridEncoder`` of two encoders; ``weight`` is the share of the dense one."""
     return HybridEncoder(lexical, dense, weight=weight)
 

@@ -15,7 +15,7 @@ OTHER = '{"id": "X:9", "name": "breast feeding", "parents": ["T:3"]}\nbroken\n'
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
     toy, other = tmp_path / "toy.obo.gz", tmp_path / "other.jsonl"
-    toy.write_bytes(gzip.compress(TOY.encode()))
+    toy.write_bytes(gzip.compress(TOY.encode(), mtime=0))
     other.write_text(OTHER, "utf-8")
     return [str(toy), str(other)]
 
