@@ -6,8 +6,8 @@ Entities are counted in *entity numbers*, ``0 … E-1`` in KB order; ``-1`` mean
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -68,17 +68,6 @@ class Mention:
     text: str
     left: str = ""
     right: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One entity proposed for a mention, best first in every list; each stage adds its score, none overwrites."""
-
-    id: str
-    name: str
-    matched: str
-    scope: Scope
-    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 class EntityRows(NamedTuple):

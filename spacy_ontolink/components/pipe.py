@@ -16,10 +16,10 @@ from spacy.training import Example
 from spacy.util import SimpleFrozenList, from_bytes, from_disk, minibatch, to_bytes, to_disk
 
 from ..errors import ConfigError, Errors, Warnings
+from ..forking import guard_forks
 from ..registry import check_part
 from ..types import Encoder, Index, Reader
 from .finders import finders, unknown_labels
-from .forking import guard_forks
 from .linking import Request, answer, make_masks
 from .reading import read_requests
 from .scorer import linking_score

@@ -10,7 +10,8 @@ from typing import Any
 from spacy import displacy
 from spacy.tokens import Doc
 
-from .records import NIL, document_id, spans_of
+from ..components.spans import NIL
+from .records import document_id, spans_of
 
 LINKED, UNLINKED = "#c9e7d5", "#e5e5e5"
 

@@ -18,8 +18,9 @@ from typing import IO, Any, cast
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
+from ..components.spans import NIL
 from ..errors import DataError, Errors
-from .records import GIVEN, NIL, SPANS_KEY, spans_of
+from .records import GIVEN, SPANS_KEY, spans_of
 
 logger = logging.getLogger(__name__)
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from spacy.tokens import Doc, Span
 
+from ..components.spans import read_spans
+
 GIVEN = "ontolink_given"
 """Key of ``doc.user_data`` for what a file said of a document: its id, and its mentions in the order of the spans."""
 
 SPANS_KEY = "ontolink"
 """Span group for mentions that were read from a file or found by the command line."""
 
-NIL = "NIL"
-
 
 def spans_of(doc: Doc, spans_key: str | None) -> Sequence[Span]:
     """Return the mentions of a document: a span group, or its entities when ``spans_key`` is None."""
-    return doc.ents if spans_key is None else list(doc.spans.get(spans_key, ()))
+    return read_spans(doc, spans_key or "")
 
 
 def candidates_of(span: Span) -> list[dict[str, Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import os
 import re
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 from ..errors import ConfigError, Errors, require
+from ..forking import guard_forks
 from .model_folder import ModelFolder
 
 EXTRA = "transformers"
@@ -92,17 +92,9 @@ def _pool(model: Any, pooling: str, folder: ModelFolder) -> None:
 def _torch() -> ModuleType:
     import torch
 
-    if hasattr(os, "register_at_fork"):
-        # A child that inherits the parent's thread pool waits for threads that it does not have. The components see
-        # to this, too, but an encoder may be used without them, and the tokenizers' own threads are its business.
-        os.register_at_fork(after_in_child=_calm_child)
+    guard_forks()  # components do so, too, but an encoder may be used without one
     module: ModuleType = torch
     return module
-
-
-def _calm_child() -> None:
-    _torch().set_num_threads(1)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def _count_devices(kind: str) -> int:

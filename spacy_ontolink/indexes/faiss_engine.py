@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD
+from ..forking import guard_forks
 from ..types import Bools1d, Floats2d
 
 Kind = Literal["flat", "hnsw", "ivf"]
@@ -175,10 +175,9 @@ def _float32(rows: np.ndarray) -> Floats2d:
 
 @functools.cache
 def load_faiss() -> ModuleType:
-    """Import faiss; a forked child uses one thread, as it would wait for ever for the threads of its parent."""
+    """Import faiss, and see to forked children, as an index may be used without a component."""
     import faiss
 
-    if hasattr(os, "register_at_fork"):  # the components see to this, too, but an index may be used without them
-        os.register_at_fork(after_in_child=lambda: faiss.omp_set_num_threads(1))
+    guard_forks()
     module: ModuleType = faiss
     return module

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..types import Floats1d, Hits, Ints1d, Ints2d
 from ..vectors import Vectors
-from .ranking import no_hits
+from .ranking import rank_pairs
 
 _ROWS = 1 << 11  # (query, row) pairs scored at a time: few enough for the processor's cache
 
@@ -25,27 +25,16 @@ class EntityScorer:
         Only scores above 0 count; ties are broken by row number.
         """
         query, column = np.nonzero(proposed >= 0)
-        pairs = np.unique(query.astype(np.int64) * self.n_entities + proposed[query, column])
-        query, entity = np.divmod(pairs, self.n_entities)
+        distinct = np.unique(query.astype(np.int64) * self.n_entities + proposed[query, column])
+        query, entity = np.divmod(distinct, self.n_entities)
         counts = self._first[entity + 1] - self._first[entity]
         query, entity, counts = query[counts > 0], entity[counts > 0], counts[counts > 0]
-        hits = no_hits(len(queries), k)
-        if not len(query):
-            return hits
         starts = np.cumsum(counts) - counts
         rows = np.arange(counts.sum()) - np.repeat(starts - self._first[entity], counts)
-        scores = self._score(queries, np.repeat(query, counts), rows)
-        best = np.maximum.reduceat(scores, starts)
-        reached = np.flatnonzero(scores == np.repeat(best, counts))
-        best_row = rows[reached[np.searchsorted(reached, starts)]]
-        order = np.lexsort((best_row, -best, query))
-        order = order[best[order] > 0]
-        rank = np.arange(len(order)) - np.searchsorted(query[order], query[order])
-        order, rank = order[rank < k], rank[rank < k]
-        hits.entities[query[order], rank] = entity[order]
-        hits.scores[query[order], rank] = best[order]
-        hits.rows[query[order], rank] = best_row[order]
-        return hits
+        query, entity = np.repeat(query, counts), np.repeat(entity, counts)
+        scores = self._score(queries, query, rows)
+        above = scores > 0
+        return rank_pairs(query[above], entity[above], scores[above], rows[above], (len(queries), k))
 
     def scores_of(self, queries: Vectors, rows: Ints1d) -> Floats1d:
         """Score one row per query, (B,); row -1 scores -inf."""

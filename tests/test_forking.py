@@ -2,13 +2,13 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-from spacy_ontolink.components.forking import use_one_thread
+from spacy_ontolink.forking import use_one_thread
 
 SEARCH_THEN_FORK = """
 import multiprocessing
 import faiss
 import numpy as np
-from spacy_ontolink.components.forking import guard_forks
+from spacy_ontolink.forking import guard_forks
 
 guard_forks()
 rows = np.random.default_rng(0).random((20000, 64), np.float32)

@@ -15,7 +15,7 @@ import sys
 def guard_forks() -> None:
     """Call ``use_one_thread`` in every child forked from now on.
 
-    Only a process with a component in it needs that; spaCy imports the modules of all factories everywhere.
+    Only a process that makes a component or loads an engine needs that; spaCy imports all factories everywhere.
     """
     if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
         os.register_at_fork(after_in_child=use_one_thread)
@@ -28,3 +28,4 @@ def use_one_thread() -> None:
         faiss.omp_set_num_threads(1)
     if torch is not None and hasattr(torch, "set_num_threads"):
         torch.set_num_threads(1)
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the tokenizers of its models have threads, too
