@@ -25,6 +25,10 @@ class StateError(OntolinkError, ValueError):
     """A saved KB, space or pipeline that is damaged, incomplete, or made by another encoder."""
 
 
+class LLMError(OntolinkError, RuntimeError):
+    """A language model, or the server it runs on, that cannot do what it is asked."""
+
+
 class UnknownIdError(OntolinkError, KeyError):
     """An id that a knowledge base does not hold."""
 

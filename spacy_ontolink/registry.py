@@ -1,7 +1,7 @@
 """The catalogues of swappable parts, filled by entry point so that a part is imported only when it is named.
 
 They live in spaCy's own registry, so a config names a part as ``@ontolink_encoders = "spacy-ontolink.…v1"``.
-Other packages add parts with entry points in the groups ``spacy_ontolink_readers``, ``…_encoders`` and ``…_indexes``.
+Other packages add parts with entry points in the groups named ``spacy_ontolink_readers`` and so on, one a catalogue.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from spacy.util import registry
 
 from .errors import ConfigError, Errors
 
-CATALOGUES = ("ontolink_readers", "ontolink_encoders", "ontolink_indexes")
+CATALOGUES = (
+    "ontolink_readers",
+    "ontolink_encoders",
+    "ontolink_indexes",
+    "ontolink_llms",
+    "ontolink_reformulators",
+    "ontolink_rerankers",
+)
 
 Part = TypeVar("Part")
 

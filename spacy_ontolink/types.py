@@ -82,6 +82,48 @@ class EntityRows(NamedTuple):
     name: Ints1d
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an LLM is asked: a chat of ``system`` (if any) and ``text``, through the model's own chat template.
+
+    With a ``frame``, the model reads exactly ``frame[0] + text + frame[1]`` instead, the three parts tokenised apart
+    and only ``text`` cut when too long: rerankers are trained on a template of their own.
+    """
+
+    text: str
+    system: str = ""
+    frame: tuple[str, str] | None = None
+
+
+class Usage(NamedTuple):
+    """What an LLM has done since it was made: calls answered and failed, answers from a cache, tokens."""
+
+    calls: int = 0
+    failed: int = 0
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Reformulation(NamedTuple):
+    """How an LLM puts a mention: its standard name and a broader term; "" where its answer was of no use."""
+
+    standard_name: str = ""
+    hypernym: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityText:
+    """What a reranker may read of a candidate; lists are capped, synonyms with those closest to the mention first."""
+
+    name: str
+    synonyms: tuple[str, ...] = ()
+    definition: str = ""
+    parents: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    siblings: tuple[str, ...] = ()
+
+
 class Hits(NamedTuple):
     """The best ``K`` entities of each of ``B`` queries, best first: entity numbers, scores and matching rows, (B, K).
 
@@ -153,3 +195,69 @@ class Index(Protocol):
 
     def describe(self) -> dict[str, object]:
         """Plain facts for the manifest: kind, parameters and, for approximate search, ``recall`` against exact."""
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A large language model: greedy, seeded, in batches. Constructors are cheap: weights load at first use.
+
+    One failed item costs that item only: its reason is logged (once per kind, with counts) and it is counted.
+    """
+
+    @property
+    def id(self) -> str:
+        """Names the model and all settings that change its answers; never a key, a user or a folder."""
+
+    @property
+    def usage(self) -> Usage: ...
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        """Continue each prompt; None for an item that failed.
+
+        Raises:
+            LLMError: Nothing can come of any item: an unknown model, a refused key.
+        """
+
+    def choose(self, prompts: Sequence[Prompt], answers: Sequence[str]) -> Floats2d:
+        """Return log-probabilities of the answers as the next token, (B, A); a row of NaN for an item that failed.
+
+        Raises:
+            LLMError: An answer is no single token of the model, or the backend did not report an answer's
+                probability: a missing answer never counts as an improbable one.
+        """
+
+    def to_disk(self, path: Path) -> None:
+        """Write what ``from_disk`` needs into the folder ``path``: local weights are copied, a server's are not."""
+
+    def from_disk(self, path: Path) -> LLM: ...
+
+
+@runtime_checkable
+class Reformulator(Protocol):
+    """Rewrites mentions, so that names that share no word with them can be found (PILOT, section 3.1)."""
+
+    def reformulate(self, mentions: Sequence[Mention]) -> list[Reformulation]:
+        """Rewrite each mention, read in its sentence; equal mentions are asked once."""
+
+    def to_disk(self, path: Path) -> None: ...
+
+    def from_disk(self, path: Path) -> Reformulator: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores a mention's candidates by its context. Constructors are cheap: weights load at first use."""
+
+    @property
+    def id(self) -> str: ...
+
+    def score(self, mentions: Sequence[Mention], candidates: Sequence[Sequence[EntityText]]) -> list[Floats1d]:
+        """Score each mention's candidates, (K_i,): the higher the better, NaN for one that failed.
+
+        Equal items are computed once. The context is cut to what the model can read, centred on the mention, which is
+        never cut. Scores do not depend on how mentions are batched.
+        """
+
+    def to_disk(self, path: Path) -> None: ...
+
+    def from_disk(self, path: Path) -> Reranker: ...

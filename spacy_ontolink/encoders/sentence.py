@@ -11,12 +11,13 @@ import numpy as np
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, write_json
+from ..models.devices import check_device, require_torch
+from ..models.folder import ModelFolder, find_model, local_model, may_be, plain_name
 from ..text import normalise
 from ..types import EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
-from .model_folder import ModelFolder, find_model, local_model, may_be, plain_name
 from .names import name_blocks, positions_of
-from .torch_models import check_device, load_model, require_torch
+from .torch_models import load_model
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -50,7 +51,7 @@ class SentenceEncoder:
         batch_size: int = 64,
         max_length: int | None = None,
     ) -> None:
-        require_torch("A sentence encoder")
+        require_torch("A sentence encoder", ("torch", "transformers", "sentence_transformers"))
         check_device(device)
         _check("pooling", pooling, pooling in ("mean", "cls", None), '"mean", "cls" or null (what the model says)')
         _check("dtype", dtype, dtype in ("auto", "float32", "bfloat16"), '"auto", "float32" or "bfloat16"')

@@ -44,7 +44,7 @@ def test_variables_lose_their_folders_and_others_keep_them():
 
 
 def test_no_model_is_looked_for_on_a_hub_under_what_is_left_of_a_path():
-    from spacy_ontolink.encoders.model_folder import find_model
+    from spacy_ontolink.models.folder import find_model
 
     with pytest.raises(ConfigError, match="No model folder"):
         find_model(names_only("/models/MiniLM"))

@@ -12,10 +12,11 @@ import spacy
 from spacy.tokens import Span
 
 from spacy_ontolink import errors
-from spacy_ontolink.encoders import model_folder, torch_models
 from spacy_ontolink.encoders.sentence import SentenceEncoder, make_sentence_encoder
 from spacy_ontolink.errors import ConfigError, MissingExtraError, StateError
 from spacy_ontolink.kb.readers import make_ontology_reader
+from spacy_ontolink.models import devices
+from spacy_ontolink.models import folder as model_folder
 from spacy_ontolink.types import Encoder, Mention
 
 
@@ -322,14 +323,14 @@ def test_senseless_settings(settings):
 @pytest.mark.parametrize(("device", "there"), [("cuda", 0), ("cuda:3", 2), ("mps", 0)])
 def test_an_absent_device_is_refused_when_the_encoder_is_made(device, there, monkeypatch):
     pytest.importorskip("sentence_transformers")
-    monkeypatch.setattr(torch_models, "_count_devices", lambda kind: there)
+    monkeypatch.setattr(devices, "_count_devices", lambda kind: there)
     with pytest.raises(ConfigError, match=rf"device = '{device}' cannot be used.*\"auto\""):
         make_sentence_encoder("any", device=device)
 
 
 def test_auto_without_a_gpu_says_so_once(plain_model, monkeypatch, caplog):
-    monkeypatch.setattr(torch_models, "_count_devices", lambda kind: 0)
-    torch_models._best_device.cache_clear()
+    monkeypatch.setattr(devices, "_count_devices", lambda kind: 0)
+    devices.best_device.cache_clear()
     for _ in range(2):
         encode(make_sentence_encoder(str(plain_model)), "egg")
     assert caplog.text.count("No GPU found") == 1

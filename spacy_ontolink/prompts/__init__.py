@@ -1,0 +1,1 @@
+"""Prompts as files, and text from ontologies and documents made fit for them."""

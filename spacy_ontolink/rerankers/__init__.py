@@ -1,0 +1,1 @@
+"""Rerankers: score candidates by the mention in its context."""
