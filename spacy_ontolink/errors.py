@@ -145,6 +145,10 @@ class Errors:
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components
+    NO_UPSTREAM = (
+        "'{name}' has no retriever{which} before it in the pipeline to take candidates from; the retrievers of the "
+        "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
+    )
     SETTING = "{setting} = {value!r}: {reason}"
     NO_ONTOLOGY = (
         "'{name}' has no ontology{built_from}. Give it one in the setting 'ontology', or as 'kb_loader' in "
