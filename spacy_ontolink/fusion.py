@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ConfigError, Errors
-from .types import Bools1d, Floats1d, Floats2d, Ints1d
+from .types import Floats1d, Floats2d, Ints1d, Ints2d
 
 EXACT_NAME, EXACT_SYNONYM, NOT_EXACT = 0, 1, 2
 """How a candidate's names meet the mention's very text; the lower wins a tie."""
 
-Mask2d = npt.NDArray[np.bool_]
+Bools2d = npt.NDArray[np.bool_]
 
 
 def check_weights(weights: Mapping[str, float], setting: str = "weights") -> dict[str, float]:
@@ -37,10 +37,10 @@ def zscores(scores: Floats1d) -> Floats1d:
     highest finite z. A constant pool, a single candidate and one without any finite score get zeros.
     """
     scores = np.asarray(scores, np.float32)
-    return batch_zscores(scores[None], np.ones((1, len(scores)), bool))[0]
+    return np.asarray(batch_zscores(scores[None], np.ones((1, len(scores)), bool))[0], np.float32)
 
 
-def batch_zscores(scores: Floats2d, valid: Mask2d) -> Floats2d:
+def batch_zscores(scores: Floats2d, valid: Bools2d) -> Floats2d:
     """Standardise each row, (B, K), over its places that are ``valid``; the others get 0."""
     exact = np.asarray(scores, np.float64)
     finite = valid & np.isfinite(exact)
@@ -55,7 +55,7 @@ def batch_zscores(scores: Floats2d, valid: Mask2d) -> Floats2d:
     lowest, highest = z.min(axis=1, keepdims=True, initial=0.0), z.max(axis=1, keepdims=True, initial=0.0)
     z = np.where(valid & np.isneginf(exact), lowest, z)
     z = np.where(valid & np.isposinf(exact), highest, z)
-    return z.astype(np.float32)
+    return np.asarray(z, np.float32)
 
 
 def fuse(views: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1d:
@@ -70,10 +70,10 @@ def fuse(views: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1
     """
     k = len(next(iter(views.values()), ()))
     batch = {name: np.asarray(scores, np.float32)[None] for name, scores in views.items()}
-    return batch_fuse(batch, weights, np.ones((1, k), bool))[0]
+    return np.asarray(batch_fuse(batch, weights, np.ones((1, k), bool))[0], np.float32)
 
 
-def batch_fuse(views: Mapping[str, Floats2d], weights: Mapping[str, float], valid: Mask2d) -> Floats2d:
+def batch_fuse(views: Mapping[str, Floats2d], weights: Mapping[str, float], valid: Bools2d) -> Floats2d:
     """Mix the views of B pools at once, (B, K); places that are not ``valid`` get -inf."""
     total = np.zeros(valid.shape, np.float64)
     if views:
@@ -105,17 +105,6 @@ def ties(exactness: Sequence[int] | Ints1d, ids: Sequence[str]) -> Ints1d:
     return place
 
 
-def batch_order(fused: Floats2d, tie: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Return the order of each row, best first, (B, K); ``tie`` has the places of ``ties``."""
+def batch_order(fused: Floats2d, tie: Ints2d) -> Ints2d:
+    """Return the order of each row, best first, (B, K); ``tie`` has the places of ``ties`` row by row."""
     return np.lexsort((tie, -fused), axis=1).astype(np.int32)
-
-
-def margins(scores: Floats2d, valid: Bools1d | Mask2d) -> Floats1d:
-    """Return the lead of each row's best over its second best, (B,); NaN for a row with fewer than two."""
-    known = np.where(valid & ~np.isnan(scores), scores, -np.inf)
-    if known.shape[1] < 2:
-        return np.full(len(known), np.nan, np.float32)
-    best = -np.partition(-known, 1, axis=1)[:, :2]
-    lead = np.full(len(best), np.nan, np.float32)
-    np.subtract(best[:, 0], best[:, 1], out=lead, where=np.isfinite(best[:, 1]))
-    return lead
