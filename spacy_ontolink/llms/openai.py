@@ -106,7 +106,7 @@ class OpenAILLM:
         def read(choice: dict[str, Any]) -> list[float]:
             tokens = replies.top_tokens(choice)
             if tokens is None:
-                raise LLMError(Errors.NO_LOGPROBS.format(endpoint=self.endpoint, model=self.model))
+                raise LLMError(Errors.SERVER_NO_LOGPROBS.format(endpoint=self.endpoint, model=self.model))
             return [self._logprob(answer, tokens) for answer in answers]
 
         rows = np.full((len(prompts), len(answers)), np.nan, np.float32)
@@ -137,7 +137,7 @@ class OpenAILLM:
         found = replies.logprob_of(answer, tokens)
         if found is None:
             shown = ", ".join(repr(token) for token, _ in tokens[:8])
-            raise LLMError(Errors.NO_LOGPROB.format(
+            raise LLMError(Errors.SERVER_NO_LOGPROB.format(
                 answer=answer, n=len(tokens), endpoint=self.endpoint, model=self.model, tokens=shown or "none",
                 asked=self.top_logprobs))  # fmt: skip
         return found
