@@ -116,6 +116,12 @@ class Errors:
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NOT_BUILT = "The index was not built yet."
 
+    # rerankers
+    NO_HEAD = (
+        "The model in {path} is no reranker yet: {what} needs weights of its own on top (head.safetensors). Train it "
+        "first, or give a folder with them{other}."
+    )
+
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
