@@ -146,15 +146,6 @@ def find_model(model: str) -> Path:
     return _fetch(model)
 
 
-def local_model(model: str) -> ModelFolder | None:
-    """Open the folder of that name if there is one with a model in it; unlike ``find_model``, never look elsewhere."""
-    path = os.path.expanduser(model)
-    try:
-        return ModelFolder.open(Path(path)) if os.path.isdir(path) else None
-    except (ConfigError, OSError):  # whatever it is, it is not what the name meant when a pipeline was saved
-        return None
-
-
 def plain_name(model: str) -> str:
     """Return a hub name as it is, and of a folder the last part, which tells nothing about the machine."""
     path = os.path.expanduser(model)

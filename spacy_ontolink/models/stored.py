@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..errors import Errors, StateError
+from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, write_json
-from .folder import ModelFolder, find_model, local_model, may_be, plain_name
+from .folder import ModelFolder, find_model, may_be, plain_name
 
 FOLDER = "model"
 
 Settings: TypeAlias = dict[str, Any]
 """Plain values that change what a model answers, such as a maximal length."""
+
+
+def open_model(name: str) -> ModelFolder:
+    """Find and fingerprint a transformer; raises as ``find_model`` and ``ModelFolder.open`` do."""
+    return ModelFolder.open(find_model(name))
 
 
 def as_given(folder: ModelFolder, given: Settings) -> Settings:
@@ -33,6 +39,7 @@ class StoredModel:
         name: str,
         given: Mapping[str, Any],
         complete: Callable[[ModelFolder, Settings], Settings] = as_given,
+        opener: Callable[[str], ModelFolder] = open_model,
     ) -> None:
         """Note what the config says.
 
@@ -42,9 +49,10 @@ class StoredModel:
             given: Settings as configured; None leaves one to the model.
             complete: Returns the settings with the model's own for those left to it, in the same order. It raises for
                 a folder or a setting that the part cannot use.
+            opener: Returns the folder of that name; another than ``open_model`` for what is no whole transformer.
         """
         self.kind, self.name = kind, name
-        self._given, self._complete = dict(given), complete
+        self._given, self._complete, self._open = dict(given), complete, opener
         self._folder: ModelFolder | None = None
         self._settings: Settings | None = None
         self._saved = False
@@ -58,7 +66,7 @@ class StoredModel:
             ConfigError: There is none, or it does not go with the settings.
         """
         if self._folder is None:
-            folder = ModelFolder.open(find_model(self.name))
+            folder = self._open(self.name)
             self._settings = self._complete(folder, self._given)
             self._folder = folder
         return self._folder
@@ -121,7 +129,7 @@ class StoredModel:
 
     def _check_model(self, path: Path, saved: ModelFolder, settings: Settings, name: str) -> None:
         """Refuse to pass a saved model off as another one that the config names."""
-        made_with = self._folder if self._folder and not self._saved else local_model(self.name)
+        made_with = self._folder if self._folder and not self._saved else self._local()
         if made_with is not None and made_with.files != saved.files:
             ids = {"saved": self._id(saved, settings), "given": self._id(made_with, settings)}
         elif made_with is None and name and not may_be(self.name, name):
@@ -129,6 +137,13 @@ class StoredModel:
         else:
             return
         raise StateError(Errors.MISMATCH.format(path=path, what="the model", **ids))
+
+    def _local(self) -> ModelFolder | None:
+        """Open the folder of that name if there is one with a model in it; unlike ``folder``, never look elsewhere."""
+        try:
+            return self._open(self.name) if os.path.isdir(os.path.expanduser(self.name)) else None
+        except (ConfigError, OSError):  # whatever it is, it is not what the name meant when a pipeline was saved
+            return None
 
     def _id(self, folder: ModelFolder, settings: Settings) -> str:
         return ":".join([self.kind, f"{folder.label}@{folder.revision}", *map(str, settings.values())])
