@@ -110,8 +110,8 @@ class BiEncoder(TransformerPart):
 
     @staticmethod
     def _complete(folder: ModelFolder, given: Settings) -> Settings:
-        for setting, length in given.items():
-            check_length(folder, setting, length)
+        for (setting, length), tower in zip(given.items(), TOWERS, strict=True):
+            check_length(ModelFolder(folder.path / tower, {}) if folder.two_towers else folder, setting, length)
         return given
 
 

@@ -13,6 +13,8 @@ from .devices import import_torch, quiet
 from .folder import ModelFolder, find_model
 from .marked import MARKERS
 
+_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
+
 
 def check_length(folder: ModelFolder, setting: str, length: int) -> None:
     """Check that the model in a folder reads inputs of so many tokens.
@@ -40,14 +42,17 @@ def load_transformer(path: Path, head: str = "", dropout: float | None = None) -
     import_torch()
     import transformers
 
-    rates = {} if dropout is None else {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with quiet():
+            config = transformers.AutoConfig.from_pretrained(str(path), **options)
+            for rate in _RATES if dropout is not None else ():
+                if hasattr(config, rate):
+                    setattr(config, rate, dropout)
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **options)
             auto = getattr(transformers, f"AutoModel{head}")
             model, report = auto.from_pretrained(
-                str(path), use_safetensors=True, output_loading_info=True, **options, **rates
+                str(path), config=config, use_safetensors=True, output_loading_info=True, **options
             )
     except Exception as error:  # a foreign folder can be wrong in any way; the cause stays chained
         raise unloadable(path, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}") from error

@@ -44,7 +44,7 @@ def read_and_select(base: Any, dropout: float = DROPOUT, seed: int = 0) -> Netwo
     def selecting(torch: Any, width: int) -> dict[str, Any]:
         config = base.config
         layer = torch.nn.TransformerEncoderLayer(
-            width, config.num_attention_heads, config.intermediate_size, dropout, batch_first=True
+            width, config.num_attention_heads, 4 * width, dropout, batch_first=True
         )
         encoder = torch.nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
         for weight in encoder.parameters():  # the layers begin as copies of one another
