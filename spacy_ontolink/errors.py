@@ -52,6 +52,12 @@ class Warnings:
     )
     MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
     LOADER_GONE = "{name}: kept as it was built, since kb_loader names files that are not here: {missing}"
+    LLM_FAILED = "{llm}: {failed} of {total} prompts have no answer ({kind}); the first: {reason}. This is said once."
+    CACHE_UNWRITTEN = "{path} cannot be written to ({reason}): answers are not kept. This is said once."
+    REFORMULATIONS_UNUSABLE = (
+        "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
+        "This is said once."
+    )
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -115,6 +121,29 @@ class Errors:
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NOT_BUILT = "The index was not built yet."
+
+    # language models behind a server, their cache
+    NO_KEY = (
+        "No key for {endpoint}: set the environment variable {variable} (to any word, if that server needs none), or "
+        "name another one in api_key_env."
+    )
+    BAD_KEY = "The key in the environment variable {variable} has characters that no header may hold; set it again."
+    LLM_REFUSED = "{endpoint} will not answer for '{model}': {reason}. {hint}"
+    SERVER_NO_LOGPROBS = (
+        "{endpoint} reports no log-probabilities for '{model}'. Use a server that does (vLLM; llama.cpp, with "
+        "--logits_all true in Python), or a model in this process."
+    )
+    SERVER_NO_LOGPROB = (
+        "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
+        "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+    )
+    CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
+    CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
+
+    # prompts
+    PROMPT_UNREADABLE = "The prompt '{path}' cannot be read ({reason}). Give a file, or one of: {known}"
+    BAD_PROMPT = "The prompt '{path}' cannot be used: {reason}."
 
     # rerankers
     NO_HEAD = (

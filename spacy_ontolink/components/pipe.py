@@ -16,6 +16,7 @@ from spacy.training import Example
 from spacy.util import SimpleFrozenList, from_bytes, from_disk, minibatch, to_bytes, to_disk
 
 from ..errors import ConfigError, Errors, Warnings
+from ..files import cache_folder
 from ..forking import guard_forks
 from ..registry import check_part
 from ..types import Encoder, Index, Reader
@@ -24,7 +25,7 @@ from .linking import Request, answer, make_masks
 from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
-from .source import cache_folder, check_ontology, files_of, forget_folders, make_reader, names_only, variables
+from .source import check_ontology, files_of, forget_folders, make_reader, names_only, variables
 from .spans import MAX_TOKENS, copy_mentions, read_spans, register_extensions, write_answers
 
 if TYPE_CHECKING:

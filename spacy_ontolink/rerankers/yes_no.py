@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -12,11 +12,15 @@ import numpy as np
 
 from ..errors import Errors, StateError, check_setting
 from ..files import REBUILD, read_json, replacing, write_json
+from ..prompts.context import centred
+from ..prompts.entity_text import render
+from ..prompts.template import PromptTemplate
 from ..registry import check_part
 from ..types import LLM, EntityText, Floats1d, Mention, Prompt
-from .rendering import in_context, render
 
 SETTINGS = "yes_no.json"
+FIELDS = ("context", "mention")
+CONTEXT = 1000  # characters of text around a mention, and the mention
 
 # The template that Qwen3-Reranker was trained with, as its authors publish it; any other wording costs accuracy.
 QWEN3_FRAME = (
@@ -29,6 +33,8 @@ QWEN3_FRAME = (
 QWEN3_BODY = "<Instruct>: {instruction}\n<Query>: {query}\n<Document>: {document}"
 CHAT_SYSTEM = '{instruction} Answer with "{yes}" or "{no}" only.'
 CHAT_BODY = "Text: {query}\nOntology entry: {document}"
+
+_OPEN = re.compile(r"\[(?=\[)|\](?=\])")  # of two brackets in a row
 
 Template = Literal["qwen3-reranker", "chat"]
 
@@ -48,12 +54,14 @@ class YesNo:
             "instruction", instruction, instruction is None or bool(instruction.strip()), "null (the usual) or a text"
         )
         self._given: dict[str, str | None] = {"instruction": instruction, "yes": yes, "no": no, "template": template}
-        self._settings = {setting: value or _usual_instruction() for setting, value in self._given.items()}
+        self._template = PromptTemplate.load("yes_no", FIELDS, FIELDS)
+        self._settings = {setting: value or self._template.system for setting, value in self._given.items()}
 
     @property
     def id(self) -> str:
         """The id of the language model, and a hash of what it is asked."""
-        digest = hashlib.sha256(repr(sorted(self._settings.items())).encode()).hexdigest()
+        asked = (sorted(self._settings.items()), self._template.user)
+        digest = hashlib.sha256(repr(asked).encode()).hexdigest()
         return f"yes-no:{self.llm.id}:{digest[:16]}"
 
     def score(self, mentions: Sequence[Mention], candidates: Sequence[Sequence[EntityText]]) -> list[Floats1d]:
@@ -62,8 +70,11 @@ class YesNo:
         Raises:
             LLMError: The model cannot answer at all, or does not tell the probability of both words.
         """
+        queries = {mention: self._query(mention) for mention in mentions}
+        documents = {text: render(text) for texts in candidates for text in texts}
         prompts = [
-            [self.prompt(mention, text) for text in texts] for mention, texts in zip(mentions, candidates, strict=True)
+            [self._prompt(queries[mention], documents[text]) for text in texts]
+            for mention, texts in zip(mentions, candidates, strict=True)
         ]
         place = {prompt: number for number, prompt in enumerate(dict.fromkeys(p for own in prompts for p in own))}
         margins = np.zeros(0, np.float32)
@@ -75,7 +86,13 @@ class YesNo:
 
     def prompt(self, mention: Mention, candidate: EntityText) -> Prompt:
         """Return what the model is asked about one candidate; training uses the same prompts."""
-        settings, query, document = self._settings, in_context(mention), render(candidate)
+        return self._prompt(self._query(mention), render(candidate))
+
+    def _query(self, mention: Mention) -> str:
+        return self._template.fill(context=_marked(mention), mention=mention.text).text
+
+    def _prompt(self, query: str, document: str) -> Prompt:
+        settings = self._settings
         if settings["template"] == "chat":
             system = CHAT_SYSTEM.format(instruction=settings["instruction"], yes=settings["yes"], no=settings["no"])
             return Prompt(CHAT_BODY.format(query=query, document=document), system)
@@ -86,7 +103,7 @@ class YesNo:
         """Write the settings, and the language model's state as a subfolder."""
         with replacing(Path(path)) as folder:
             folder.mkdir()
-            write_json(folder / SETTINGS, self._settings)
+            write_json(folder / SETTINGS, {**self._settings, "prompt": self._template.text})
             self.llm.to_disk(folder / "llm")
 
     def from_disk(self, path: Path) -> YesNo:
@@ -94,12 +111,13 @@ class YesNo:
 
         Raises:
             StateError: The folder is damaged, or was saved with other settings; an instruction left open takes the
-                saved one.
+                saved one. The saved wording holds, whatever this version of the library brings.
         """
         path = Path(path)
         record = read_json(path / SETTINGS)
         try:
             saved = {setting: str(record[setting]) for setting in self._given}
+            prompt = str(record["prompt"])
         except (KeyError, TypeError) as error:
             reason = f"no {error}"
             raise StateError(
@@ -109,7 +127,7 @@ class YesNo:
             if (given := self._given[setting]) not in (None, value):
                 raise StateError(Errors.MODEL_SETTING.format(path=path, setting=setting, saved=value, given=given))
         self.llm = self.llm.from_disk(path / "llm")
-        self._settings = saved
+        self._settings, self._template = saved, PromptTemplate.parse("yes_no", prompt, FIELDS, FIELDS)
         return self
 
 
@@ -132,5 +150,8 @@ def make_yes_no(
     return YesNo(llm, instruction, yes, no, template)
 
 
-def _usual_instruction() -> str:
-    return (files("spacy_ontolink.prompts") / "yes_no.txt").read_text("utf-8").strip()
+def _marked(mention: Mention) -> str:
+    """Return the text around a mention, which alone stands in ``[[ … ]]``."""
+    near = centred(mention, CONTEXT)
+    left, text, right = (_OPEN.sub(r"\g<0> ", part) for part in (near.left, near.text, near.right))
+    return f"{left} [[ {text.strip()} ]] {right}"

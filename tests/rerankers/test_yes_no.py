@@ -106,7 +106,7 @@ def test_the_template_of_qwen3_rerankers(judge):
     assert end == "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
     instruct, query, document = prompt.text.split("\n")
     assert instruct == "<Instruct>: Judge well."
-    assert query.startswith("<Query>: ") and "much [[BF]] were" in query
+    assert query.startswith("<Query>: ") and "much [[ BF ]] were" in query
     assert document.startswith("<Document>: body fat") and "how fat" in document and "trait" in document
     assert prompt.system == ""
 
@@ -118,7 +118,15 @@ def test_a_chat_for_other_models(judge, mentions, candidates):
     prompt = judge.asked[0]
     assert prompt.frame is None
     assert prompt.system.endswith('Answer with "ja" or "nein" only.')
-    assert "[[BF]]" in prompt.text and "body fat percentage" in prompt.text
+    assert "[[ BF ]]" in prompt.text and "body fat percentage" in prompt.text
+
+
+def test_a_long_context_is_cut_around_the_mention(reranker):
+    query = reranker.prompt(Mention("BRCA", "far " * 1000, " off" * 1000), EntityText("egg")).text.split("\n")[1]
+    left, _, right = query.partition("[[ BRCA ]]")
+    assert 900 < len(query) < 1100
+    assert abs(len(left) - len(right)) < 40
+    assert reranker.prompt(Mention("x" * 2000, "far "), EntityText("egg")).text.count("x" * 2000) == 2
 
 
 @pytest.mark.parametrize("template", ["qwen3-reranker", "chat"])
