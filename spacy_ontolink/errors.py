@@ -107,7 +107,7 @@ class Errors:
         "{path} was saved with {setting} = {saved}, but the config says {given}; use {saved} or build again."
     )
     MODEL_TOO_SHORT = (
-        "max_length = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
+        "{setting} = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
     )
     SETTING_VALUE = "{setting} = {given!r} makes no sense; give {wanted}."
     DEVICE_ABSENT = 'device = \'{device}\' cannot be used here: {reason}. Set device = "auto" or "cpu"{fix}.'
@@ -144,6 +144,12 @@ class Errors:
     # prompts
     PROMPT_UNREADABLE = "The prompt '{path}' cannot be read ({reason}). Give a file, or one of: {known}"
     BAD_PROMPT = "The prompt '{path}' cannot be used: {reason}."
+
+    # rerankers
+    NO_HEAD = (
+        "The model in {path} is no reranker yet: {what} needs weights of its own on top (head.safetensors). Train it "
+        "first, or give a folder with them{other}."
+    )
 
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
@@ -203,3 +209,13 @@ def require(package: str, extra: str, what: str) -> None:
     """
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(Errors.MISSING_EXTRA.format(what=what, package=package, extra=extra))
+
+
+def check_setting(setting: str, given: object, fine: bool, wanted: str) -> None:
+    """Refuse a senseless setting, saying what is wanted.
+
+    Raises:
+        ConfigError: It is not ``fine``.
+    """
+    if not fine:
+        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))
