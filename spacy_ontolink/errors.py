@@ -51,6 +51,9 @@ class Warnings:
         "or in the getters of spacy_ontolink.components.spans"
     )
     MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    PROMPTS_FAILED = "{name}: {total} prompt(s) failed ({reason}); more failures of this kind are only counted"
+    PROMPTS_CUT = "{name}: {total} prompt(s) were cut to {limit} tokens; this is said once"
+    PREFIX_NOT_SHARED = "{name}: prompts are scored without sharing their beginnings, since {reason}"
     LOADER_GONE = "{name}: kept as it was built, since kb_loader names files that are not here: {missing}"
     LLM_FAILED = "{llm}: {failed} of {total} prompts have no answer ({kind}); the first: {reason}. This is said once."
     CACHE_UNWRITTEN = "{path} cannot be written to ({reason}): answers are not kept. This is said once."
@@ -115,6 +118,21 @@ class Errors:
         "The parts of a hybrid encoder must give the same rows, but {first} gives {n_first} and {second} gives "
         "{n_second}; the first difference is at row {row}."
     )
+    ADAPTER_MISSING = "No LoRA adapter in {path}: give a folder with {name} and safetensors weights."
+    GGUF_MISSING = "No GGUF model at {path}: give the path of a .gguf file{reason}."
+    LLM_TOO_SHORT = (
+        "max_length = {max_length} and max_new_tokens = {new} are together above the {own} tokens that the model in "
+        "{path} reads; lower one of them."
+    )
+    NOT_ONE_TOKEN = (
+        "The answer '{answer}' is {n_tokens} tokens of the model {name}, but must be one; choose other answers or "
+        "another model."
+    )
+    NO_LOGPROB = "{name} did not report a probability for the answer '{answer}'."
+    PROMPT_TOO_LONG = "the parts of a prompt that are not cut take {given} tokens of the {limit} in max_length"
+    ADAPTER_RANK = "The LoRA adapter in {path} has rank {rank}, but vLLM takes at most {most}."
+    NOT_A_NUMBER = "the model gave scores that are not numbers"
+    CHAT_TEMPLATE = "The model's chat template does not work: {reason}"
     NO_DENSE_BLOCK = (
         "A faiss index needs dense rows, but the rows are sparse only (dimensions {dims}). Use the exact index, "
         "or a sentence or hybrid encoder."
