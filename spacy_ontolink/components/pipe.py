@@ -259,14 +259,13 @@ class OntologyRetriever(Pipe):
             if (spans := read_spans(doc, group))
         ]
         requests = [item for _, items in read for item in items if isinstance(item, Request)]
-        found = iter(
-            answer(
-                self.space, requests, self._masks, k=settings.k, weights=settings.weights, threshold=settings.threshold
-            )
+        answers = answer(
+            self.space, requests, self._masks, k=settings.k, weights=settings.weights, threshold=settings.threshold
         )
+        found = iter(answers)
         for spans, items in read:
-            answers = [next(found) if isinstance(item, Request) else item for item in items]
-            write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
+            own = [next(found) if isinstance(item, Request) else item for item in items]
+            write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
 
     def _pipeline(self, docs: Sequence[Doc]) -> Language | None:
         """Return the pipeline that these documents are in, if known.
