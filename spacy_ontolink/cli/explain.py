@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-WIDTH = 160
+WIDTH = 120
 """Columns of a table that no terminal shows."""
 
 # Of three brackets in a row the inner one belongs to the mention: [[beta[1]]].

@@ -69,7 +69,7 @@ def _verdict(one: Explanation, link: Link) -> str:
     if one.linked is None:
         return NIL if one.id == NIL else "not looked up"
     sure = one.linked.probability
-    chance = "" if sure is None else f' <small class="soft">right with a probability of {sure:.3f}</small>'
+    chance = "" if sure is None else f' <small class="soft chance">right with a probability of {sure:.3f}</small>'
     return f"{_anchor(one.linked.id, link)} {escape(one.linked.name)}{chance}"
 
 
@@ -105,7 +105,7 @@ def _row(one: Explanation, candidate: Candidate, link: Link) -> str:
 def _score(one: Explanation, candidate: Candidate, view: str) -> str:
     score, (low, high) = candidate.scores[view], one.ranges[view]
     part = 0.0 if score is None else 1.0 if high <= low else (score - low) / (high - low)
-    z = f' <small class="soft">z {candidate.z[view]:+.2f}</small>' if view in candidate.z else ""
+    z = f' <small class="soft z">z {candidate.z[view]:+.2f}</small>' if view in candidate.z else ""
     bar = f'<span class="bar" aria-hidden="true"><i style="--width:{100 * part:.0f}%"></i></span>'
     return f'<td class="score" data-view="{_view(one, view)}">{number(score)}{z}{bar}</td>'
 

@@ -44,10 +44,10 @@ def reasons(
         return (_rejected(first, chain),)
     named = _exact(span.text, answer, first, chain.retriever.kb)
     if len(candidates) == 1:
-        return (f"{named or f'{first.title} is'}{'; it is' if named else ''} the only candidate.",)
+        return (f"{named or f'{first.title} is'}{', which is' if named else ''} the only candidate.",)
     second = candidates[1]
     lead = _lead(first, second, shares)
-    return (f"{named}; it {lead}." if named else f"{first.title} {lead}.", *_better(first, second, shares))
+    return (f"{named}, which {lead}." if named else f"{first.title} {lead}.", *_better(first, second, shares))
 
 
 def notes(span: Span, answer: Answer | None, shares: Mapping[str, float], chain: Chain) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def show(explanation: Explanation, console: Console) -> None:
 
     left, right = plain(explanation.left), plain(explanation.right)
     left, right = ("…" if len(left) > CONTEXT else "") + left[-CONTEXT:], right[:CONTEXT] + ("…" * (len(right) > CONTEXT))
-    console.print(Text.assemble(left, (plain(explanation.mention), "bold reverse"), right))
+    console.print(Text.assemble(left, (f"[[{plain(explanation.mention)}]]", "bold"), right))
     for kind, text in explanation.texts.items():
         console.print(Text.assemble((f"{BESIDE[kind]}: ", "dim"), plain(text)))
     if explanation.candidates:
@@ -46,35 +46,31 @@ def _table(explanation: Explanation) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, show_lines=False, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
-    table.add_column("id", overflow="fold")
-    table.add_column("candidate", overflow="fold", ratio=1)
+    table.add_column("candidate", overflow="fold")
     for view in explanation.views:
         share = explanation.shares.get(view)
         table.add_column(view if share is None else f"{view}\n× {share:.2f}", justify="right", no_wrap=True)
-    certain = explanation.candidates[0].probability is not None
-    if certain:
-        table.add_column("probability", justify="right", no_wrap=True)
     for candidate in explanation.candidates:
         scores = [_score(candidate, view) for view in explanation.views]
-        probability = [_dash(candidate.probability)] if certain else []
         style = "bold" if candidate.id == explanation.id else ""
-        table.add_row(str(candidate.rank), plain(candidate.id), _described(candidate, style), *scores, *probability)
+        table.add_row(str(candidate.rank), _described(candidate, style), *scores)
     return table
 
 
 def _score(candidate: Candidate, view: str) -> str:
-    z = candidate.z.get(view)
-    return number(candidate.scores[view]) + ("" if z is None else f"\nz {z:+.2f}")
-
-
-def _dash(probability: float | None) -> str:
-    return "" if probability is None else f"{probability:.3f}"
+    """A score, below it the z-score, and below the score that decided the probability."""
+    lines = [number(candidate.scores[view])]
+    if view in candidate.z:
+        lines.append(f"z {candidate.z[view]:+.2f}")
+    if candidate.probability is not None and view == list(candidate.scores)[-1]:
+        lines.append(f"p {candidate.probability:.3f}")
+    return "\n".join(lines)
 
 
 def _described(candidate: Candidate, style: str) -> Text:
     from rich.text import Text
 
-    lines: list[tuple[str, str]] = [(plain(candidate.name), style)]
+    lines: list[tuple[str, str]] = [(f"{plain(candidate.id)}  {plain(candidate.name)}", style)]
     if candidate.matched != candidate.name:
         lines.append((f"\n{candidate.scope}: {plain(candidate.matched)}", ""))
     for what, near, total in (
