@@ -120,6 +120,12 @@ class Errors:
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
 
+    # fusion, calibration
+    FEW_TO_CALIBRATE = (
+        "{n} mention(s), {right} of them linked rightly, are too few to calibrate on: at least {least} are needed, "
+        "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
+    )
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
