@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import ConfigError, Errors, Warnings
+from ..files import cache_folder
 from ..registry import check_part
 from ..types import Encoder, Index, Reader, Reformulator
 from .base import LinkingPipe, Part
@@ -23,7 +24,7 @@ from .listening import Provider
 from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
-from .source import cache_folder, check_ontology, files_of, forget_folders, make_reader, names_only, variables
+from .source import check_ontology, files_of, forget_folders, make_reader, names_only, variables
 from .spans import MAX_TOKENS, copy_mentions, read_spans, write_answers
 
 if TYPE_CHECKING:
