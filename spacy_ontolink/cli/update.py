@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import replacing, write_json
 from .build import READING, OntologyFormat
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ def update(
 ) -> None:
     """Move a pipeline to a new release of its ontology: only what changed is encoded again, all settings stay."""
     from ..errors import DataError, Errors
+    from ..files import replacing
     from .build import _check_free, _columns, _refuse
     from .console import bar, say, seconds, step
     from .link_files import jobs_of, lead_on, summary
@@ -80,11 +80,6 @@ def update(
     for name in changed:
         updates[name] = _updated(parts[name], kbs[name], ontologies, not keep_idf, bar)
         note_files(nlp, name, ontologies)
-    for name in names:
-        if name in updates:
-            typer.echo(layout(name, updates[name]))
-        else:
-            say(f"{name}: nothing to do, this is the ontology that it has")
     with ExitStack() as stack:  # what is written appears when all of it is
         told = {str(job.path): lead_on(stack, job, before, updates, nlp) for job in jobs}
         if report:
@@ -92,6 +87,11 @@ def update(
         if updates:
             with step(f"Saving {out}"):
                 nlp.to_disk(stack.enter_context(replacing(out)))
+    for name in names:
+        if name in updates:
+            typer.echo(layout(name, updates[name]))
+        else:
+            say(f"{name}: nothing to do, this is the ontology that it has")
     for job in jobs:
         say(f"{job.path} -> {job.target}: {summary(told[str(job.path)])}")
     say(f"{seconds(time.perf_counter() - start)} -> {out}" if updates else f"{out} was not written")
@@ -110,6 +110,7 @@ def _updated(part: Any, kb: KnowledgeBase, files: Sequence[Path], refit: bool, b
 def _report(
     stack: ExitStack, path: Path, pipeline: str, ontologies: Sequence[Path], updates: Mapping[str, Updated], told: Any
 ) -> None:
+    from ..files import replacing, write_json
     from .updating import facts
 
     components = {name: facts(done) for name, done in updates.items()}
