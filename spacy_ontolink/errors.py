@@ -212,8 +212,8 @@ class Errors:
         "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
     )
     NO_CALIBRATION = (
-        "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. Run: "
-        "ontolink tune PIPELINE DEV OUT"
+        "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. "
+        "Run: ontolink tune PIPELINE DEV OUT"
     )
     SETTING = "{setting} = {value!r}: {reason}"
     NO_ONTOLOGY = (

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from .errors import ConfigError, Errors, Warnings
-from .files import read_json, replacing, write_json
+from .errors import ConfigError, Errors, StateError, Warnings
+from .files import REBUILD, read_json, replacing, write_json
 from .prompts.cleaning import MOST_WORDS, clean
 from .prompts.context import centred, count_words
 from .prompts.template import PromptTemplate
@@ -74,10 +74,14 @@ class LLMReformulator:
         Raises:
             StateError: A file is missing or damaged.
         """
-        saved = read_json(Path(path) / PROMPTS)
-        self._templates = {
-            field: PromptTemplate.parse(str(saved[field]["name"]), str(saved[field]["text"])) for field in FIELDS
-        }
+        file = Path(path) / PROMPTS
+        saved = read_json(file)
+        try:
+            self._templates = {
+                field: PromptTemplate.parse(str(saved[field]["name"]), str(saved[field]["text"])) for field in FIELDS
+            }
+        except (KeyError, TypeError, ConfigError) as error:
+            raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=error, rebuild=REBUILD)) from error
         self.llm = self.llm.from_disk(Path(path) / FOLDER)
         return self
 

@@ -227,20 +227,19 @@ class OntologyRetriever(LinkingPipe, Provider):
             if (spans := read_spans(doc, group))
         ]
         requests = [item for _, items in read for item in items if isinstance(item, Request)]
-        found = iter(
-            answer(
-                self.space,
-                requests,
-                self._masks,
-                k=settings.k,
-                weights=settings.weights,
-                threshold=settings.threshold,
-                reformulator=reformulator,
-            )
+        answers = answer(
+            self.space,
+            requests,
+            self._masks,
+            k=settings.k,
+            weights=settings.weights,
+            threshold=settings.threshold,
+            reformulator=reformulator,
         )
+        found = iter(answers)
         for spans, items in read:
-            answers = [next(found) if isinstance(item, Request) else item for item in items]
-            write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
+            own = [next(found) if isinstance(item, Request) else item for item in items]
+            write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
 
     def _check_labels(self, docs: Sequence[Doc]) -> None:
         """Warn once of labels in the settings that no component can assign."""

@@ -72,10 +72,11 @@ def start_marked(base: str, out: Path, seed: int) -> tuple[Any, Any]:
     torch = import_torch()
     from tokenizers import AddedToken
 
-    model, tokenizer = load_transformer(ModelFolder.open(find_model(base)).path)
-    tokenizer.add_tokens([AddedToken(marker, special=True, normalized=False) for marker in MARKERS], True)
+    path = ModelFolder.open(find_model(base)).path
     with torch.random.fork_rng(devices=[]), quiet():
-        torch.manual_seed(seed)
+        torch.manual_seed(seed)  # for the markers, and for the layer on top of [CLS] if the folder lacks it
+        model, tokenizer = load_transformer(path)
+        tokenizer.add_tokens([AddedToken(marker, special=True, normalized=False) for marker in MARKERS], True)
         if len(tokenizer) > model.get_input_embeddings().num_embeddings:
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         model.save_pretrained(str(out), safe_serialization=True)

@@ -17,7 +17,7 @@ from .neutral import neutral
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
 
-_LABELS = re.compile(r"([\[(]\s*(?:synonyms|definition|parents|children|siblings)\s*):", re.IGNORECASE)
+_LABELS = re.compile(r"([\[(]\s*(?:synonyms|definition|parents|children|siblings))\s*:", re.IGNORECASE)
 _PAIRS = {")": "(", "]": "["}
 
 

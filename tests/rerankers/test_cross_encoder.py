@@ -183,6 +183,16 @@ def test_untrained_is_reproducible_and_leaves_the_random_state_alone(bert, folde
     assert same.id.startswith("cross-encoder:bert-2x16@") and same.id.endswith(":40:40")
 
 
+def test_a_base_without_a_layer_on_cls_gives_the_same_untrained_model_each_time(bert, tmp_path):
+    shutil.copytree(bert, tmp_path / "bare")
+    weights = load_file(tmp_path / "bare" / "model.safetensors")
+    bare = {name: array for name, array in weights.items() if not name.startswith("pooler.")}
+    assert len(bare) < len(weights)
+    save_file(bare, tmp_path / "bare" / "model.safetensors", {"format": "pt"})
+    first, second = (CrossEncoder.untrained(str(tmp_path / "bare"), tmp_path / name, **SETTINGS) for name in "ab")
+    assert first.id == second.id
+
+
 def test_a_network_is_saved_and_opened_for_training(folder, reranker, mentions, candidates, tmp_path):
     torch = pytest.importorskip("torch")
     network, tokenizer = open_network(folder, cross_encoder, dropout=0.3)
