@@ -71,6 +71,7 @@ class Errors:
     NOT_A_PART = "'{setting}' must be a {wanted}, but the config gives a {got}; name a registered one with '@'."
     MISSING_EXTRA = "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\""
     FILE_MISSING = "No such file or folder: {path}"
+    OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
     FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
 
     # kb and readers
