@@ -39,7 +39,8 @@ SHAPE = {
     "max_position_embeddings": 2048,
 }
 FRAME = (  # what Qwen3-Reranker reads around its body
-    "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. "
+    "<|im_start|>system\n"
+    "Judge whether the Document meets the requirements based on the Query and the Instruct provided. "
     'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n',
     "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
 )

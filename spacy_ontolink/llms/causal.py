@@ -156,6 +156,7 @@ def _with_adapter(model: Any, adapter: ModelFolder) -> Any:
     from peft import PeftModel
 
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what one library deprecates in another
         warnings.filterwarnings("error", message="Found missing adapter keys")
         adapted = PeftModel.from_pretrained(model, str(adapter.path), is_trainable=False)
     return adapted.merge_and_unload()  # one matrix instead of three at every step

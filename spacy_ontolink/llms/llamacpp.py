@@ -6,24 +6,19 @@ import contextlib
 import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, LLMError, check_setting, require
-from ..files import sha256
-from ..models.folder import ModelFolder
+from ..errors import ConfigError, Errors, check_setting, require
 from ..types import Floats1d
-from .encoding import turns
+from .gguf import GgufCoder, gguf_file
 from .local import LocalLLM
 from .prefixes import Tokens
 from .tally import in_batches
 from .weights import Weights
 
-MAGIC = b"GGUF"
 BLOCK = 32  # quantised kernels take rows by blocks: prefixes of whole blocks give the very scores of a plain pass
-TEMPLATE = "tokenizer.chat_template"
 
 
 class LlamaCppLLM(LocalLLM):
@@ -163,61 +158,6 @@ class LlamaCppLLM(LocalLLM):
         if np.isnan(logits).any():
             raise ValueError(Errors.NOT_A_NUMBER)
         return logits
-
-
-class GgufCoder:
-    """The tokenizer of a GGUF model and the chat template in its metadata; without one, the texts as they are."""
-
-    def __init__(self, llama: Any) -> None:
-        self.llama = llama
-        self._format = None
-        if template := llama.metadata.get(TEMPLATE):
-            from llama_cpp.llama_chat_format import Jinja2ChatFormatter
-
-            begin, end = (llama.detokenize([token], special=True).decode() if token >= 0 else "" for token in
-                          (llama.token_bos(), llama.token_eos()))  # fmt: skip
-            self._format = Jinja2ChatFormatter(template=template, eos_token=end, bos_token=begin)
-
-    def tokens(self, text: str) -> list[int]:
-        """Tokenise without adding special tokens."""
-        return list(self.llama.tokenize(text.encode(), add_bos=False, special=True))
-
-    def chat(self, system: str, text: str) -> list[int]:
-        """Tokenise a conversation up to where the model's answer begins.
-
-        Raises:
-            LLMError: The chat template does not work.
-        """
-        if self._format is None:
-            plain = f"{system}\n\n{text}" if system else text
-            return list(self.llama.tokenize(plain.encode(), add_bos=True, special=True))
-        from jinja2 import TemplateError
-
-        problem: Exception | None = None
-        for messages in turns(system, text):
-            try:
-                rendered = self._format(messages=messages, enable_thinking=False).prompt
-            except (TemplateError, ValueError) as error:  # this is how templates refuse a system turn
-                problem = error
-                continue
-            if system.strip() in rendered:
-                return self.tokens(rendered)
-        raise LLMError(Errors.CHAT_TEMPLATE.format(reason=problem or "it leaves the system text out")) from problem
-
-
-def gguf_file(path: str) -> ModelFolder:
-    """Open a GGUF model.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise ConfigError(Errors.GGUF_MISSING.format(path=path, reason=""))
-    with file.open("rb") as opened:
-        if opened.read(len(MAGIC)) != MAGIC:
-            raise ConfigError(Errors.GGUF_MISSING.format(path=path, reason="; this file is none"))
-    return ModelFolder(file.parent, {file.name: sha256(file)})
 
 
 def make_llamacpp_llm(
