@@ -55,6 +55,12 @@ class Warnings:
     PROMPTS_CUT = "{name}: {total} prompt(s) were cut to {limit} tokens; this is said once"
     PREFIX_NOT_SHARED = "{name}: prompts are scored without sharing their beginnings, since {reason}"
     LOADER_GONE = "{name}: kept as it was built, since kb_loader names files that are not here: {missing}"
+    LLM_FAILED = "{llm}: {failed} of {total} prompts have no answer ({kind}); the first: {reason}. This is said once."
+    CACHE_UNWRITTEN = "{path} cannot be written to ({reason}): answers are not kept. This is said once."
+    REFORMULATIONS_UNUSABLE = (
+        "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
+        "This is said once."
+    )
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -104,7 +110,7 @@ class Errors:
         "{path} was saved with {setting} = {saved}, but the config says {given}; use {saved} or build again."
     )
     MODEL_TOO_SHORT = (
-        "max_length = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
+        "{setting} = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
     )
     SETTING_VALUE = "{setting} = {given!r} makes no sense; give {wanted}."
     DEVICE_ABSENT = 'device = \'{device}\' cannot be used here: {reason}. Set device = "auto" or "cpu"{fix}.'
@@ -135,9 +141,44 @@ class Errors:
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NOT_BUILT = "The index was not built yet."
 
+    # language models behind a server, their cache
+    NO_KEY = (
+        "No key for {endpoint}: set the environment variable {variable} (to any word, if that server needs none), or "
+        "name another one in api_key_env."
+    )
+    BAD_KEY = "The key in the environment variable {variable} has characters that no header may hold; set it again."
+    LLM_REFUSED = "{endpoint} will not answer for '{model}': {reason}. {hint}"
+    SERVER_NO_LOGPROBS = (
+        "{endpoint} reports no log-probabilities for '{model}'. Use a server that does (vLLM; llama.cpp, with "
+        "--logits_all true in Python), or a model in this process."
+    )
+    SERVER_NO_LOGPROB = (
+        "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
+        "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+    )
+    CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
+    CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
+
+    # prompts
+    PROMPT_UNREADABLE = "The prompt '{path}' cannot be read ({reason}). Give a file, or one of: {known}"
+    BAD_PROMPT = "The prompt '{path}' cannot be used: {reason}."
+
+    # rerankers
+    NO_HEAD = (
+        "The model in {path} is no reranker yet: {what} needs weights of its own on top (head.safetensors). Train it "
+        "first, or give a folder with them{other}."
+    )
+
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
+
+    # fusion, calibration
+    FEW_TO_CALIBRATE = (
+        "{n} mention(s), {right} of them linked rightly, are too few to calibrate on: at least {least} are needed, "
+        "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
+    )
 
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
@@ -155,6 +196,9 @@ class Errors:
     NO_RETRIEVER = "{path} has no component '{component}' that links; it has: {names}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
     BLANK_MENTION = "Nothing to search for: the text is blank."
+    NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
+    BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"
+    PAGE_IS_FOLDER = "{path} is a folder; give --output the name of a file for the page"
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
@@ -164,6 +208,14 @@ class Errors:
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components
+    NO_UPSTREAM = (
+        "'{name}' has no retriever{which} before it in the pipeline to take candidates from; the retrievers of the "
+        "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
+    )
+    NO_CALIBRATION = (
+        "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. "
+        "Run: ontolink tune PIPELINE DEV OUT"
+    )
     SETTING = "{setting} = {value!r}: {reason}"
     NO_ONTOLOGY = (
         "'{name}' has no ontology{built_from}. Give it one in the setting 'ontology', or as 'kb_loader' in "

@@ -9,9 +9,10 @@ import os
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,16 @@ REBUILD = "ontolink build ONTOLOGY OUT"
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1", "I8": "|i1", "I16": "<i2", "I32": "<i4",
            "I64": "<i8", "U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}  # fmt: skip
 _MAX_HEADER = 100_000_000
+T = TypeVar("T")
+
+
+def cache_folder() -> Path:
+    """Return the folder of what may be made again: ``ONTOLINK_CACHE``, or else a place in the user's cache."""
+    if folder := os.environ.get("ONTOLINK_CACHE"):
+        return Path(folder).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("spacy-ontolink")
 
 
 @contextlib.contextmanager
@@ -69,6 +80,46 @@ def safe_join(folder: Path, name: str) -> Path:
         reason = f"{name!r} is not the name of a file in it"
         raise StateError(Errors.FILE_DAMAGED.format(path=folder, reason=reason, rebuild=REBUILD))
     return folder / name
+
+
+def pack(write: Callable[[Path], None]) -> bytes:
+    """Return as bytes the files that ``write`` puts into the folder it is given."""
+    import srsly
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "packed"
+        write(folder)
+        files = {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+    packed: bytes = srsly.msgpack_dumps(files)
+    return packed
+
+
+def unpack(data: bytes, load: Callable[[Path], T]) -> T:
+    """Put packed files into a temporary folder and return what ``load`` makes of it; the folder lives as long as that.
+
+    Raises:
+        StateError: A file's name leads out of the folder.
+    """
+    import srsly
+
+    folder = Path(tempfile.mkdtemp(prefix="ontolink-"))
+    try:
+        for name, content in srsly.msgpack_loads(data).items():
+            file = safe_join(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        loaded = load(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(loaded, _remove, folder, os.getpid())
+    return loaded
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove the folder, unless this is a fork of the process that made it and still uses it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def sha256(path: Path) -> str:

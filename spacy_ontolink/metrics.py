@@ -1,4 +1,4 @@
-"""How good rankings are: recall@k and MRR, in all and by how much of the gold entity's name a mention shows."""
+"""How good rankings are, in all and by overlap; how well probabilities and NIL hold."""
 
 from __future__ import annotations
 
@@ -110,4 +110,77 @@ def evaluate_ranking(
         "n_unknown_gold": unknown_mentions,
         "gold_ids_unknown": sum(live is None for live in live_of.values()),
         "gold_ids_resolved": sum(live is not None and live != id for id, live in live_of.items()),
+    }
+
+
+def auroc(scores: Sequence[float] | np.ndarray, positive: Sequence[bool] | np.ndarray) -> float | None:
+    """Return the chance that a positive scores above a negative, ties counting half; None if one of them is missing."""
+    values, mask = np.asarray(scores, np.float64), np.asarray(positive, bool)
+    n_positive, n_negative = int(mask.sum()), int((~mask).sum())
+    if not n_positive or not n_negative:
+        return None
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts - 1) / 2  # the mean rank, from 1, of equal values
+    return float((middle[place][mask].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+
+
+def reliability(
+    probabilities: Sequence[float] | np.ndarray, correct: Sequence[bool] | np.ndarray, bins: int = 10
+) -> list[dict[str, Any]]:
+    """Compare claimed with actual accuracy in bins of equal width.
+
+    Returns:
+        For each bin that is not empty ``from``, ``to``, ``n``, the mean ``probability`` and the ``accuracy``.
+    """
+    claimed, right = np.asarray(probabilities, np.float64), np.asarray(correct, bool)
+    number = np.clip((claimed * bins).astype(int), 0, bins - 1)
+    rows: list[dict[str, Any]] = []
+    for bin in np.unique(number).tolist():
+        inside = number == bin
+        rows.append(
+            {
+                "from": bin / bins,
+                "to": (bin + 1) / bins,
+                "n": int(inside.sum()),
+                "probability": float(claimed[inside].mean()),
+                "accuracy": float(right[inside].mean()),
+            }
+        )
+    return rows
+
+
+def expected_calibration_error(
+    probabilities: Sequence[float] | np.ndarray, correct: Sequence[bool] | np.ndarray, bins: int = 10
+) -> float | None:
+    """Return the mean gap between claimed and actual accuracy, weighted by bin; None of nothing."""
+    rows = reliability(probabilities, correct, bins)
+    total = sum(row["n"] for row in rows)
+    return sum(row["n"] * abs(row["probability"] - row["accuracy"]) for row in rows) / total if total else None
+
+
+def evaluate_nil(
+    is_nil: Sequence[bool] | np.ndarray, said_nil: Sequence[bool] | np.ndarray, correct: Sequence[bool] | np.ndarray
+) -> dict[str, Any]:
+    """Measure how well mentions without an entity are told from the others.
+
+    Args:
+        is_nil: Whether the mention has no entity, (B,).
+        said_nil: Whether the answer was ``NIL``, (B,).
+        correct: Whether the best candidate is right, (B,); where it is right and ``NIL`` was said, a link is lost.
+
+    Returns:
+        ``n``, ``n_nil``, ``nil_precision``, ``nil_recall``, ``nil_f1`` (None where there is nothing to divide by), and
+        ``accuracy``, in which a ``NIL`` rightly said counts as right.
+    """
+    gold, said, right = (np.asarray(values, bool) for values in (is_nil, said_nil, correct))
+    hits = int((gold & said).sum())
+    precision = hits / int(said.sum()) if said.any() else None
+    recall = hits / int(gold.sum()) if gold.any() else None
+    return {
+        "n": len(gold),
+        "n_nil": int(gold.sum()),
+        "nil_precision": precision,
+        "nil_recall": recall,
+        "nil_f1": 2 * hits / int(gold.sum() + said.sum()) if gold.any() or said.any() else None,
+        "accuracy": float(np.where(said, gold, right & ~gold).mean()) if len(gold) else None,
     }

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..types import SCOPES, Bools1d, Hits, Mention
+from ..types import SCOPES, Bools1d, Hits, Mention, Reformulation, Reformulator
 from .settings import Filter
 from .spans import NIL, NO_ANSWER, Answer
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
-    from ..space import EntitySpace
+    from ..space import EntitySpace, Query
 
 STAGE = "retriever"
 _SCOPES = np.array(SCOPES, dtype=object)
@@ -26,6 +27,8 @@ class Request(NamedTuple):
     long_form: Mention | None = None
     filter: str = ""
     """The label whose filter applies; "" for the general one."""
+    sentence: Mention | None = None
+    """The mention in a sentence, for a reformulator to read."""
 
 
 def make_masks(
@@ -54,9 +57,10 @@ def answer(
     k: int,
     weights: Sequence[float],
     threshold: float | None,
+    reformulator: Reformulator | None = None,
 ) -> list[Answer]:
     """Answer all requests, with one retrieval of the distinct ones per filter; blank mentions are not looked up."""
-    from ..space.retrieval import Query, retrieve
+    from ..space.retrieval import retrieve
 
     answers: dict[Request, Answer] = {}
     waiting: dict[str, list[Request]] = {}
@@ -65,14 +69,39 @@ def answer(
             waiting.setdefault(request.filter, []).append(request)
         else:
             answers[request] = NO_ANSWER
+    rewritten = _reformulate(reformulator, [request for group in waiting.values() for request in group])
     for name, group in waiting.items():
-        queries = [Query(request.mention, request.long_form) for request in group]
+        texts = [_texts(request, rewritten.get(request.sentence)) for request in group]
+        queries = [query_of(request.mention, given) for request, given in zip(group, texts, strict=True)]
         hits = retrieve(space, queries, k, masks[name], tuple(weights))
-        answers.update(zip(group, _answers(space, hits, threshold), strict=True))
+        answers.update(zip(group, _answers(space, hits, threshold, texts), strict=True))
     return [answers[request] for request in requests]
 
 
-def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[Answer]:
+def query_of(mention: Mention, texts: Mapping[str, str]) -> Query:
+    """Make the query of a mention and the texts beside it, which stand in the same context."""
+    from ..space.retrieval import Query
+
+    return Query(mention, **{kind: replace(mention, text=text) for kind, text in texts.items()})
+
+
+def _reformulate(reformulator: Reformulator | None, requests: Sequence[Request]) -> dict[Mention | None, Reformulation]:
+    sentences = list(dict.fromkeys(request.sentence for request in requests if request.sentence is not None))
+    if reformulator is None or not sentences:
+        return {}
+    return dict(zip(sentences, reformulator.reformulate(sentences), strict=True))
+
+
+def _texts(request: Request, rewritten: Reformulation | None) -> dict[str, str]:
+    """The texts beside the mention, by kind; those that are of use."""
+    long_form = request.long_form.text if request.long_form else ""
+    given = {"long_form": long_form} | (rewritten._asdict() if rewritten else {})
+    return {kind: text for kind, text in given.items() if text}
+
+
+def _answers(
+    space: EntitySpace, hits: Hits, threshold: float | None, texts: Sequence[Mapping[str, str]]
+) -> list[Answer]:
     """Turn hits into columns: one vectorised look-up per batch, then slices."""
     kb, found = space.kb, hits.entities >= 0
     positions = space.rows.name[hits.rows[found]]
@@ -84,7 +113,7 @@ def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[An
     scopes, scores = tuple(_SCOPES[kb.name_scope[positions]].tolist()), tuple(hits.scores[found].tolist())
     answers = []
     stop = 0
-    for count in found.sum(axis=1).tolist():
+    for count, beside in zip(found.sum(axis=1).tolist(), texts, strict=True):
         start, stop = stop, stop + count
         columns = {
             "id": ids[start:stop],
@@ -94,7 +123,7 @@ def _answers(space: EntitySpace, hits: Hits, threshold: float | None) -> list[An
             "scores": {STAGE: scores[start:stop]},
         }
         linked = count and (threshold is None or scores[start] >= threshold)
-        answers.append(Answer(ids[start] if linked else NIL, columns))
+        answers.append(Answer(ids[start] if linked else NIL, columns, beside))
     return answers
 
 

@@ -4,28 +4,28 @@
 import copy
 import logging
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PlainValidator
 from spacy.language import Language
-from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import SimpleFrozenList, from_bytes, from_disk, minibatch, to_bytes, to_disk
 
 from ..errors import ConfigError, Errors, Warnings
-from ..forking import guard_forks
+from ..files import cache_folder
 from ..registry import check_part
-from ..types import Encoder, Index, Reader
+from ..types import Encoder, Index, Reader, Reformulator
+from .base import LinkingPipe, Part
 from .finders import finders, unknown_labels
 from .linking import Request, answer, make_masks
+from .listening import Provider
 from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
-from .source import cache_folder, check_ontology, files_of, forget_folders, make_reader, names_only, variables
-from .spans import MAX_TOKENS, copy_mentions, read_spans, register_extensions, write_answers
+from .source import check_ontology, files_of, forget_folders, make_reader, names_only, variables
+from .spans import MAX_TOKENS, copy_mentions, read_spans, write_answers
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -41,7 +41,7 @@ class _Kept:
         self.value = value
 
 
-class OntologyRetriever(Pipe):
+class OntologyRetriever(LinkingPipe, Provider):
     """Retrieves candidates for the mentions of a document; the last stage, if alone, sets their ids.
 
     The settings are fixed at construction and the ontology is data: read from ``ontology`` at first use, given to
@@ -51,6 +51,8 @@ class OntologyRetriever(Pipe):
         ConfigError: A part does not fulfil its protocol, or an ontology file is missing.
     """
 
+    blocks = ("encoder", "index", "reformulator")
+
     def __init__(
         self,
         name: str = "ontolink_retriever",
@@ -58,42 +60,28 @@ class OntologyRetriever(Pipe):
         *,
         encoder: Encoder,
         index: Index,
+        reformulator: Reformulator | None = None,
         ontology: str | Sequence[str] | None = None,
         built_from: Sequence[str] = (),
         scorer: Callable[..., dict[str, Any]] | None = linking_score,
         nlp: Language | None = None,
     ) -> None:
-        register_extensions()
-        guard_forks()
-        self._name = name
-        self._nlp = weakref.ref(nlp) if nlp is not None else None
         self.settings = settings or RetrieverSettings()
+        LinkingPipe.__init__(self, name, self.settings.batch_size, nlp)
+        Provider.__init__(self)
         # Kept unloaded: a space takes copies, so that a component can be loaded into again, and pickled.
         self._parts = (check_part(encoder, Encoder, "encoder"), check_part(index, Index, "index"))
+        self.reformulator = check_part(reformulator, Reformulator, "reformulator") if reformulator else None
         self._paths = check_ontology(ontology)
         self._built_from = [path.name for path in self._paths] or list(built_from)
         self.scorer = scorer
         self._space: EntitySpace | None = None
         self._masks: dict[str, Any] = {}
         self._warned: set[str] = set()
-        self._variables: set[str] = set()
 
-    @property
-    def name(self) -> str:
-        """The component's name in its pipeline."""
-        return self._name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        # spaCy sets the name of a component that it has just put into a pipeline, the config being stored: the first
-        # chance to take the paths of this machine out of it, and there is none on the way to ``nlp.to_disk``.
-        self._name = name
-        nlp = self._nlp() if self._nlp else None
-        if nlp is not None and name in nlp.component_names:
-            config = nlp.get_pipe_config(name)
-            self._variables |= variables(config)
-            config |= {part: names_only(config.get(part)) for part in ("encoder", "index")}
-            config |= {"ontology": None, "built_from": self._built_from}
+    def _forget_paths(self, config: dict[str, Any]) -> None:
+        super()._forget_paths(config)
+        config |= {"ontology": None, "built_from": self._built_from}
 
     @property
     def space(self) -> "EntitySpace":
@@ -115,6 +103,17 @@ class OntologyRetriever(Pipe):
         """The knowledge base: ``nlp.get_pipe("ontolink_retriever").kb["HP:0001250"]``."""
         return self.space.kb
 
+    @property
+    def n_context(self) -> int:
+        """Tokens to either side of a mention that the encoder gets to see."""
+        return self.settings.n_context if getattr(self.space.encoder, "uses_context", False) else 0
+
+    @property
+    def reformulates(self) -> bool:
+        """Whether reformulations are asked for: there is someone to ask, and a stage that gives them weight."""
+        wanted = any(self.settings.weights[1:]) or any(stage.reads_reformulations for stage in self.stages)
+        return self.reformulator is not None and wanted
+
     def report_progress(self, report: Callable[[int, int], None] | None) -> None:
         """Call ``report`` with names encoded and names in all while building, if the encoder can tell; None stops."""
         encoders: list[Any] = [self._parts[0], *([self._space.encoder] if self._space else [])]
@@ -122,23 +121,9 @@ class OntologyRetriever(Pipe):
             if hasattr(encoder, "progress"):
                 encoder.progress = report
 
-    def __call__(self, doc: Doc) -> Doc:
-        """Link the mentions of one document."""
-        self._link([doc])
-        return doc
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int | None = None) -> Iterator[Doc]:
-        """Link a stream of documents, a batch at a time; a failing batch goes to the error handler."""
-        handle_error = self.get_error_handler()
-        most = self.settings.batch_size
-        for docs in minibatch(stream, min(batch_size or most, most)):
-            self.space  # noqa: B018  (a missing or broken ontology is not the documents' fault)
-            try:
-                self._link(docs)
-            except Exception as error:
-                handle_error(self.name, self, docs, error)
-            else:
-                yield from docs
+    def prepare(self) -> None:
+        """Build the space, if that was not done: a missing or broken ontology is not the documents' fault."""
+        self.space  # noqa: B018
 
     def initialize(
         self,
@@ -184,49 +169,37 @@ class OntologyRetriever(Pipe):
                 pass
         return self.scorer(examples, **{"spans_key": self.settings.spans_key} | kwargs)
 
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> None:
-        """Write the space, self-contained, into the folder ``path``; an unbuilt one is built first."""
-        to_disk(path, {"space": lambda target: self.space.to_disk(target)}, exclude)
+    def parts(self) -> dict[str, Part]:
+        """Return the space, and the reformulator if there is one."""
+        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, self._space is not None)}
+        if self.reformulator is not None:
+            parts["reformulator"] = Part(self.reformulator.to_disk, self.reformulator.from_disk, False)
+        return parts
 
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> "OntologyRetriever":
-        """Open what ``to_disk`` wrote.
+    def unloaded(self) -> dict[str, Any]:
+        """Return the state without the space, and without the stages that listen, which lead back here."""
+        return {"_space": None, "_masks": {}, "listeners": [], "listener_map": {}}
 
-        Raises:
-            StateError: It is missing, damaged or made by another encoder than the config's.
-        """
+    def adopt(self, space: "EntitySpace") -> None:
+        """Take over a space, such as one pooled in another way; the settings must say the same."""
+        self._masks = make_masks(space.kb, self.settings.filters, self.settings.label_filters)
+        self._space = space
+
+    def _load(self, path: Path) -> "EntitySpace":
         from ..space import EntitySpace
 
-        def load(source: Path) -> None:
-            self._adopt(EntitySpace.from_disk(source, *self._fresh_parts(), self._pooling()))
+        space = EntitySpace.from_disk(path, *self.fresh_parts(), self._pooling())
+        self.adopt(space)
+        return space
 
-        from_disk(path, {"space": load}, exclude)
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
-        """Serialise the space; an unbuilt one is built first."""
-        return to_bytes({"space": lambda: self.space.to_bytes()}, exclude)
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()) -> "OntologyRetriever":
-        """Take over what ``to_bytes`` made; raises as ``from_disk`` does."""
-        from_bytes(data, {"space": self._load_bytes}, exclude)
-        return self
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        state = self.__dict__ | {"_nlp": None, "_space": None, "_masks": {}}
-        return _unpickle, (type(self), state, None if self._space is None else self._space.to_bytes())
-
-    def _load_bytes(self, data: bytes) -> None:
-        from ..space import EntitySpace
-
-        self._adopt(EntitySpace.from_bytes(data, *self._fresh_parts(), self._pooling()))
-
-    def _fresh_parts(self) -> tuple[Encoder, Index]:
+    def fresh_parts(self) -> tuple[Encoder, Index]:
+        """Return encoder and index as the config describes them, with no state."""
         return copy.deepcopy(self._parts)
 
     def _build(self, reader: Reader, cache: Path | None) -> None:
         from ..space import open_or_build
 
-        self._adopt(open_or_build(reader, *self._fresh_parts(), self._pooling(), cache))
+        self.adopt(open_or_build(reader, *self.fresh_parts(), self._pooling(), cache))
 
     def _take_over(self, reader: Reader) -> None:
         """Build from a reader, unless its files are gone and there is a space."""
@@ -243,37 +216,30 @@ class OntologyRetriever(Pipe):
 
         return Pooling(names=self.settings.name_pooling, hierarchy=self.settings.pooling)
 
-    def _adopt(self, space: "EntitySpace") -> None:
-        self._masks = make_masks(space.kb, self.settings.filters, self.settings.label_filters)
-        self._space = space
-
-    def _link(self, docs: Sequence[Doc]) -> None:
-        """Read all mentions, answer them together, then write: a failure leaves the documents as they were."""
+    def annotate(self, docs: Sequence[Doc]) -> None:
+        """Read all mentions, answer them together, then write."""
         self._check_labels(docs)
         settings, group = self.settings, self.settings.spans_key or ""
-        n_context = settings.n_context if getattr(self.space.encoder, "uses_context", False) else 0
+        reformulator = self.reformulator if self.reformulates else None
         read = [
-            (spans, read_requests(doc, spans, settings, n_context, self._warn_cut))
+            (spans, read_requests(doc, spans, settings, self.n_context, self._warn_cut, reformulator is not None))
             for doc in docs
             if (spans := read_spans(doc, group))
         ]
         requests = [item for _, items in read for item in items if isinstance(item, Request)]
-        found = iter(
-            answer(
-                self.space, requests, self._masks, k=settings.k, weights=settings.weights, threshold=settings.threshold
-            )
+        answers = answer(
+            self.space,
+            requests,
+            self._masks,
+            k=settings.k,
+            weights=settings.weights,
+            threshold=settings.threshold,
+            reformulator=reformulator,
         )
+        found = iter(answers)
         for spans, items in read:
-            answers = [next(found) if isinstance(item, Request) else item for item in items]
-            write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
-
-    def _pipeline(self, docs: Sequence[Doc]) -> Language | None:
-        """Return the pipeline that these documents are in, if known.
-
-        spaCy shares a sourced component between two pipelines and tells it nothing; the vocabulary tells them apart.
-        """
-        nlp = self._nlp() if self._nlp else None
-        return nlp if nlp is not None and docs and docs[0].vocab is nlp.vocab else None
+            own = [next(found) if isinstance(item, Request) else item for item in items]
+            write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
 
     def _check_labels(self, docs: Sequence[Doc]) -> None:
         """Warn once of labels in the settings that no component can assign."""
@@ -288,13 +254,3 @@ class OntologyRetriever(Pipe):
         if "cut" not in self._warned:
             self._warned.add("cut")
             logger.warning(Warnings.MENTION_CUT.format(name=self.name, n_tokens=n_tokens, limit=MAX_TOKENS))
-
-
-def _unpickle(cls: type[OntologyRetriever], state: dict[str, Any], space: bytes | None) -> OntologyRetriever:
-    component = cls.__new__(cls)
-    component.__dict__.update(state)
-    register_extensions()
-    guard_forks()
-    if space is not None:
-        component._load_bytes(space)
-    return component

@@ -17,6 +17,7 @@ DEFAULT_CONFIG = {
     "built_from": [],
     "encoder": {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"},
     "index": {"@ontolink_indexes": "spacy-ontolink.ExactIndex.v1"},
+    "reformulator": None,
     "k": 64,
     "weights": [1.0, 0.0, 0.0],
     "pooling": 0.0,
@@ -56,6 +57,7 @@ def make_retriever(
     built_from: list[str],
     encoder: Any,
     index: Any,
+    reformulator: Any,
     scorer: Callable[..., Any] | None,
     k: int,
     weights: list[float],
@@ -83,10 +85,12 @@ def make_retriever(
         built_from: File names of the ontology that was built; for the reader of a saved config.
         encoder: What makes vectors of mentions and entities.
         index: What finds the nearest of them.
+        reformulator: What rewrites mentions into a standard name and a hypernym; asked only if these have weight, here
+            or in a later stage.
         scorer: The scoring method.
         k: Candidates per mention, counted in entities.
         weights: Of the mention, its standard name and its hypernym in the query (section 3.1 of PILOT); the latter two
-            count only where another component supplies them.
+            come from the reformulator.
         pooling: Weight of the neighbours in the hierarchy in an entity's vectors (lambda, section 3.1 of PILOT).
         name_pooling: Weight of the entity's other names in the vector of each of its names.
         spans_key: Key of the span group to link; null for ``doc.ents``.
@@ -124,6 +128,7 @@ def make_retriever(
         settings,
         encoder=encoder,
         index=index,
+        reformulator=reformulator,
         ontology=ontology,
         built_from=built_from,
         scorer=scorer,

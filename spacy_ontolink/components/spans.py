@@ -2,15 +2,16 @@
 
 The answer is the span's ``kb_id_``. The candidates are a list of *records* in a hidden extension attribute of the span,
 which spaCy keeps in ``doc.user_data`` by character offsets, so that ``to_bytes``, ``DocBin``, ``Doc.from_docs`` and
-``Span.as_doc`` carry them. Spans of equal offsets share that list, hence each record names its component, group and
-label. A record holds plain msgpack types only and is replaced, never changed: equal mentions share their columns.
+``Span.as_doc`` carry them. Spans of equal offsets share that list, hence each record names its retriever, group and
+label; the stages after a retriever replace its record by one with their scores added. A record holds plain msgpack
+types only and is replaced, never changed: equal mentions share their columns.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from spacy.tokens import Doc, Span
@@ -28,7 +29,11 @@ NIL = "NIL"
 MAX_TOKENS, MAX_CHARS = 64, 1000
 """A longer mention is cut: no ontology has such names, and engines would cut it silently or take for ever."""
 
+SENTENCE_TOKENS = 40
+"""Most tokens to either side of a mention that a reformulator gets to read."""
+
 _RECORDS = "ontolink_records"
+_NONE = float("-inf")
 
 Columns = dict[str, Any]
 """Candidates, best first: lists ``id``, ``name``, ``matched``, ``scope``, and ``scores``, one list per stage."""
@@ -36,10 +41,14 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a stage says of one mention: the entity's id or ``NIL``, and its candidates."""
+    """What a stage says of one mention: the entity's id or ``NIL``, its candidates, and the texts looked up beside it.
+
+    ``texts`` may have ``long_form``, ``standard_name`` and ``hypernym``.
+    """
 
     id: str
     columns: Columns
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_ANSWER = Answer(NIL, {"id": [], "name": [], "matched": [], "scope": [], "scores": {}})
@@ -81,6 +90,12 @@ def read_mention(span: Span, text: str, n_context: int = 0, n_sents: int | None 
     return Mention(text[start:end], text[first:start], text[span.end_char : last]), cut
 
 
+def read_sentence(span: Span, text: str, mention: Mention) -> Mention:
+    """Return the mention in its sentence, or where sentences are unknown or long, in some words around it."""
+    first, last = _context(span, SENTENCE_TOKENS, 0)
+    return Mention(mention.text, text[first : span.start_char], text[span.end_char : last])
+
+
 def read_abbreviations(doc: Doc, text: str) -> Mapping[str, str]:
     """Map short to long forms, as scispaCy's detector left them on the doc, or else as found in its text."""
     theirs = doc._.abbreviations if doc.has_extension("abbreviations") else None
@@ -89,20 +104,38 @@ def read_abbreviations(doc: Doc, text: str) -> Mapping[str, str]:
     return {short: long for short, long in map(_abbreviation, theirs) if short and long}
 
 
+def read_answer(span: Span, group: str, component: str) -> Answer | None:
+    """Return what a retriever and the stages after it have said of the span so far, if anything."""
+    key = (component, group, span.label_)
+    for record in span._.get(_RECORDS) or ():
+        if (record["component"], record["group"], record["label"]) == key:
+            return Answer(record["id"], record["columns"], record.get("texts") or {})
+    return None
+
+
 def write_answers(
-    spans: Sequence[Span], answers: Sequence[Answer | None], *, group: str, component: str, overwrite: bool
+    spans: Sequence[Span],
+    answers: Sequence[Answer | None],
+    *,
+    group: str,
+    component: str,
+    overwrite: bool,
+    revises: bool = False,
 ) -> None:
     """Write an answer onto each span of ``read_spans(doc, group)``; None leaves a span alone.
 
-    Without ``overwrite``, an id that a span has already stays; the candidates are stored all the same. A ``NIL`` never
-    replaces the id that another component gave: it says that this ontology lacks the mention, not that all do.
+    ``component`` is the retriever at the head of the chain; a later stage ``revises`` the id that the chain gave, and
+    may reject it. Without ``overwrite``, an id that a span has already from elsewhere stays; the
+    candidates are stored all the same. A ``NIL`` never replaces the id that another retriever gave: it says that this
+    ontology lacks the mention, not that all do.
     """
     items = spans[0].doc.spans[group] if group and spans else None
     for position, (span, answer) in enumerate(zip(spans, answers, strict=True)):
         if answer is None:
             continue
-        others = _store(span, answer, group, component)
-        if span.kb_id_ not in ("", NIL) and (not overwrite or (answer.id == NIL and span.kb_id_ in others)):
+        own, others = _store(span, answer, group, component)
+        taken = span.kb_id_ not in ("", NIL, own if revises else NIL)
+        if (taken and not overwrite) or (answer.id == NIL and span.kb_id_ in others):
             continue
         if items is not None:  # reading an item makes a copy, so the id must go into a new one
             items[position] = Span(span.doc, span.start, span.end, label=span.label, kb_id=answer.id, span_id=span.id)
@@ -133,16 +166,21 @@ def candidate_ids(span: Span) -> Sequence[str]:
 
 
 def kb_ents(span: Span) -> list[tuple[str, float]]:
-    """Return ``(id, score)`` of each candidate, best first; the score is the last stage's."""
+    """Return ``(id, score)`` of each candidate, best first; the score is the last stage's, -inf where it has none."""
     record = _record(span)
     if not record or not record["columns"]["scores"]:
         return []
     columns = record["columns"]
-    return list(zip(columns["id"], list(columns["scores"].values())[-1], strict=True))
+    scores = list(columns["scores"].values())[-1]
+    return [(id, _NONE if score is None else score) for id, score in zip(columns["id"], scores, strict=True)]
 
 
 def ontolink(span: Span) -> list[dict[str, Any]]:
-    """Return the candidates, best first: id, name, matched name and its scope, scores by stage, rank from 1."""
+    """Return the candidates, best first: id, name, matched name and its scope, scores by stage, rank from 1.
+
+    A stage that could not score a candidate, or passed it over, gave it None. The ``probability`` that the id is right
+    is that of the first candidate, from a calibrated ``ontolink_fuse``.
+    """
     record = _record(span)
     if not record or not record["columns"]["scores"]:
         return []
@@ -176,17 +214,18 @@ def _record(span: Span) -> Mapping[str, Any] | None:
     return chosen[-1] if chosen else None
 
 
-def _store(span: Span, answer: Answer, group: str, component: str) -> set[str]:
-    """Replace the component's record of the span, and return the ids that other components gave it."""
+def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str, set[str]]:
+    """Replace the chain's record of the span; return the id that it gave before, and those that others gave."""
     label = span.label_
     record = {"component": component, "group": group, "label": label, "id": answer.id, "columns": answer.columns}
-    others = [
-        other
-        for other in span._.get(_RECORDS) or ()
-        if (other["component"], other["group"], other["label"]) != (component, group, label)
-    ]
+    if answer.texts:
+        record["texts"] = dict(answer.texts)
+    before = span._.get(_RECORDS) or ()
+    is_own = [(old["component"], old["group"], old["label"]) == (component, group, label) for old in before]
+    others = [old for old, own in zip(before, is_own, strict=True) if not own]
     span._.set(_RECORDS, [*others, record])
-    return {other["id"] for other in others if (other["group"], other["label"]) == (group, label)}
+    own_id = next((old["id"] for old, own in zip(before, is_own, strict=True) if own), "")
+    return own_id, {other["id"] for other in others if (other["group"], other["label"]) == (group, label)}
 
 
 def _context(span: Span, n_context: int, n_sents: int | None) -> tuple[int, int]:

@@ -3,6 +3,16 @@
 from .cache import open_or_build
 from .entity_space import EntitySpace
 from .pooling import Pooling
-from .retrieval import Query, retrieve
+from .retrieval import Encoded, Query, encode, retrieve
+from .scoring import CandidateScores
 
-__all__ = ["EntitySpace", "Pooling", "Query", "open_or_build", "retrieve"]
+__all__ = [
+    "CandidateScores",
+    "Encoded",
+    "EntitySpace",
+    "Pooling",
+    "Query",
+    "encode",
+    "open_or_build",
+    "retrieve",
+]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import weakref
 from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, StateError
-from ..files import open_tensors, replacing, safe_join, write_tensors
+from ..files import open_tensors, pack, replacing, unpack, write_tensors
 from ..kb import KnowledgeBase
-from ..types import Bools1d, Encoder, EntityRows, Hits, Index
+from ..types import Bools1d, Encoder, EntityRows, Hits, Index, Ints1d
 from ..vectors import Vectors
 from .manifest import read_manifest, write_manifest
-from .pooling import Pooling, pool
+from .pooling import Pooling, pool, pool_some
 
 
 class EntitySpace:
@@ -24,13 +20,15 @@ class EntitySpace:
     Attributes:
         kb: The knowledge base.
         encoder: Encodes mentions into the space of the rows.
-        rows: Pooled rows, their owners and names; what the index searches.
+        plain: The encoder's rows, their owners and names; a reranker may pool them in its own way.
+        rows: The same with ``pooling``; what the index searches.
         index: Finds entities by their rows.
         pooling: What was pooled into ``rows``.
     """
 
-    def __init__(self, kb: KnowledgeBase, encoder: Encoder, rows: EntityRows, index: Index, pooling: Pooling) -> None:
-        self.kb, self.encoder, self.rows, self.index, self.pooling = kb, encoder, rows, index, pooling
+    def __init__(self, kb: KnowledgeBase, encoder: Encoder, plain: EntityRows, index: Index, pooling: Pooling) -> None:
+        self.kb, self.encoder, self.plain, self.index, self.pooling = kb, encoder, plain, index, pooling
+        self.rows = plain
 
     @classmethod
     def build(cls, kb: KnowledgeBase, encoder: Encoder, index: Index, pooling: Pooling = Pooling()) -> EntitySpace:  # noqa: B008
@@ -41,10 +39,27 @@ class EntitySpace:
         encoder.fit(kb)
         rows = encoder.encode_entities(kb)
         rows = rows._replace(vectors=rows.vectors.half())
-        if any(pooling):
-            rows = rows._replace(vectors=pool(rows, kb, pooling))
-        index.build(rows, len(kb))
-        return cls(kb, encoder, rows, index, pooling)
+        return cls(kb, encoder, rows, index, pooling)._indexed()
+
+    def repooled(self, pooling: Pooling, index: Index) -> EntitySpace:
+        """Return a space of the same KB, encoder and plain rows, pooled otherwise; nothing is encoded.
+
+        Args:
+            pooling: The new weights.
+            index: An unbuilt index.
+        """
+        return EntitySpace(self.kb, self.encoder, self.plain, index, pooling)._indexed()
+
+    def _indexed(self) -> EntitySpace:
+        self.rows = pool(self.plain, self.kb, self.pooling)
+        self.index.build(self.rows, len(self.kb))
+        return self
+
+    def rows_of(self, entities: Ints1d, pooling: Pooling | None = None) -> EntityRows:
+        """Return the rows of some entities (numbers, ascending), pooled in another way than the index has them."""
+        if pooling is None or pooling == self.pooling:
+            return pool_some(self.rows, self.kb, Pooling(), entities)
+        return pool_some(self.plain, self.kb, pooling, entities)
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the ``k`` nearest entities of each query; see ``types.Index``.
@@ -64,7 +79,9 @@ class EntitySpace:
             self.encoder.to_disk(folder / "encoder")
             (folder / "index").mkdir()
             self.index.to_disk(folder / "index")
-            self.rows.vectors.to_disk(folder / "rows.safetensors")
+            self.plain.vectors.to_disk(folder / "rows.safetensors")
+            if self.rows is not self.plain:
+                self.rows.vectors.to_disk(folder / "pooled_rows.safetensors")
             write_tensors(folder / "row_table.safetensors", {"owner": self.rows.owner, "name": self.rows.name})
             write_manifest(folder, self._facts())
 
@@ -102,49 +119,24 @@ class EntitySpace:
         kb = KnowledgeBase.from_disk(path / "kb")
         _check("knowledge base", path, manifest["kb"]["hash"], kb.hash)
         table = open_tensors(path / "row_table.safetensors")
-        rows = EntityRows(Vectors.from_disk(path / "rows.safetensors"), table["owner"], table["name"])
-        _check(
-            "rows",
-            path,
-            (manifest["rows"]["count"], tuple(manifest["rows"]["dims"] or ())),
-            (len(rows.vectors), rows.vectors.dims),
-        )
-        return cls(kb, encoder, rows, index.from_disk(path / "index", rows, len(kb)), saved_pooling)
+        plain = EntityRows(Vectors.from_disk(path / "rows.safetensors"), table["owner"], table["name"])
+        space = cls(kb, encoder, plain, index, saved_pooling)
+        if any(saved_pooling):
+            space.rows = plain._replace(vectors=Vectors.from_disk(path / "pooled_rows.safetensors"))
+        saved_shape = (manifest["rows"]["count"], tuple(manifest["rows"]["dims"] or ()))
+        for rows in (space.plain, space.rows):
+            _check("rows", path, saved_shape, (len(rows.vectors), rows.vectors.dims))
+        space.index = index.from_disk(path / "index", space.rows, len(kb))
+        return space
 
     def to_bytes(self) -> bytes:
         """Pack the files of ``to_disk`` into bytes."""
-        import srsly
-
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch) / "space"
-            self.to_disk(folder)
-            files = {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
-        packed: bytes = srsly.msgpack_dumps(files)
-        return packed
+        return pack(self.to_disk)
 
     @classmethod
     def from_bytes(cls, data: bytes, encoder: Encoder, index: Index, pooling: Pooling | None = None) -> EntitySpace:
         """Unpack into a temporary folder that lives as long as the space; raises as ``from_disk`` does."""
-        import srsly
-
-        folder = Path(tempfile.mkdtemp(prefix="ontolink-"))
-        try:
-            for name, content in srsly.msgpack_loads(data).items():
-                file = safe_join(folder, name)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content)
-            space = cls.from_disk(folder, encoder, index, pooling)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        weakref.finalize(space, _remove, folder, os.getpid())
-        return space
-
-
-def _remove(folder: Path, owner: int) -> None:
-    """Remove the folder, unless this is a fork of the process that made it and still uses it."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+        return unpack(data, lambda folder: cls.from_disk(folder, encoder, index, pooling))
 
 
 def _check(what: str, path: Path, saved: object, given: object) -> None:

@@ -9,7 +9,7 @@ from ..errors import Errors, StateError
 from ..files import REBUILD, read_json, safe_join, sha256, write_json
 
 NAME = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 FIELDS = {
     "kb": ("hash",),
     "encoder": ("type", "id"),

@@ -30,7 +30,7 @@ class Pooling(NamedTuple):
     hierarchy: float = 0.0
 
 
-def pool(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> Vectors:
+def pool(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> EntityRows:
     """Compute pooled rows, ``r + names · mean(rows of its entity) + hierarchy · (mean(parents) + mean(children))``.
 
     Neighbours count with the row of their primary name; a missing side adds nothing. Rows have unit length again,
@@ -39,47 +39,62 @@ def pool(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> Vectors:
     Args:
         rows: N rows of all entities.
         kb: Their KB; without a hierarchy that part is the identity.
-        pooling: The weights.
+        pooling: The weights; all zero leaves the rows as they are.
     """
-    weights = _surroundings(rows, kb, pooling)
-    parts = [_pool_block(rows, weights, start, stop) for start, stop in _blocks(rows.owner)]
-    return stack(parts) if parts else rows.vectors
+    if not any(pooling):
+        return rows
+    parts = [pool_some(rows, kb, pooling, entities).vectors for entities in _blocks(rows.owner)]
+    return rows._replace(vectors=stack(parts)) if parts else rows
 
 
-def _blocks(owner: Ints1d) -> Iterator[tuple[int, int]]:
-    """Cut rows where an entity ends, so that pooling millions of them needs little more memory than the result."""
+def pool_some(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling, entities: Ints1d) -> EntityRows:
+    """Return the pooled rows of some entities only, whose numbers are given ascending."""
+    first, stop = np.searchsorted(rows.owner, entities), np.searchsorted(rows.owner, entities, side="right")
+    position = ranges(first, stop)
+    some = EntityRows(rows.vectors.take(position), rows.owner[position], rows.name[position])
+    if not any(pooling):
+        return some
+    weights = _means(position, np.append(0, np.cumsum(stop - first)), len(rows.owner)) * np.float32(pooling.names)
+    if pooling.hierarchy:
+        weights = weights + _neighbours(rows, kb, entities) * np.float32(pooling.hierarchy)
+    around = rows.vectors.transform(weights.tocsr())
+    around = around.take(np.searchsorted(entities, some.owner))
+    pooled = add([some.vectors, around], [1.0, 1.0]).normalised()
+    return some._replace(vectors=Vectors(tuple(map(_without_faint, pooled.blocks))).normalised().half())
+
+
+def ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Return all integers of these half-open ranges, one range after the other."""
+    counts = stops - starts
+    ends = np.cumsum(counts)
+    values: np.ndarray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
+    return values
+
+
+def _blocks(owner: Ints1d) -> Iterator[Ints1d]:
+    """Cut the entities into blocks, so that pooling millions of rows needs little more memory than the result."""
     start = 0
     while start < len(owner):
         last = owner[min(start + _ROWS, len(owner)) - 1]
-        stop = int(np.searchsorted(owner, last, side="right"))
-        yield start, stop
-        start = stop
+        yield np.arange(owner[start], last + 1, dtype=np.int32)
+        start = int(np.searchsorted(owner, last, side="right"))
 
 
-def _pool_block(rows: EntityRows, weights: sp.csr_matrix, start: int, stop: int) -> Vectors:
-    owner = rows.owner[start:stop]
-    around = rows.vectors.transform(weights[owner[0] : owner[-1] + 1])
-    pooled = add([rows.vectors.take(slice(start, stop)), around.take(owner - owner[0])], [1.0, 1.0]).normalised()
-    return Vectors(tuple(_without_faint(block) for block in pooled.blocks)).normalised().half()
+def _neighbours(rows: EntityRows, kb: KnowledgeBase, entities: Ints1d) -> sp.csr_matrix:
+    """The matrix that adds up the mean name row of the parents and of the children, (len(entities), N)."""
+    total: sp.csr_matrix = 0
+    for matrix in (kb.parent_matrix, kb.child_matrix):
+        side = matrix[entities]
+        name_rows = np.searchsorted(rows.owner, side.indices)  # an entity's first row is that of its name
+        total = total + _means(name_rows, side.indptr, len(rows.owner))
+    return total
 
 
-def _surroundings(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> sp.csr_matrix:
-    """The weights, (E, N), with which rows add up to each entity's surroundings."""
-    n_rows, n_entities = len(rows.owner), len(kb)
-    ones = np.ones(n_rows, np.float32)
-    own = sp.csr_matrix((ones, (rows.owner, np.arange(n_rows))), shape=(n_entities, n_rows))
-    total = _mean(own) * np.float32(pooling.names)
-    if pooling.hierarchy:
-        primary = np.searchsorted(rows.owner, np.arange(n_entities))
-        name_row = sp.csr_matrix((ones[:n_entities], (np.arange(n_entities), primary)), shape=(n_entities, n_rows))
-        near = _mean(kb.parent_matrix) + _mean(kb.child_matrix)
-        total = total + (near @ name_row) * np.float32(pooling.hierarchy)
-    return total.tocsr()
-
-
-def _mean(matrix: sp.csr_matrix) -> sp.csr_matrix:
-    counts = np.diff(matrix.indptr)
-    return sp.diags(np.divide(1, counts, out=np.zeros(len(counts), np.float32), where=counts > 0)) @ matrix
+def _means(columns: np.ndarray, indptr: np.ndarray, width: int) -> sp.csr_matrix:
+    """The matrix that takes in each row the mean over the given columns, (len(indptr) - 1, width)."""
+    counts = np.diff(indptr)
+    weights = np.repeat(np.divide(1, counts, out=np.zeros(len(counts), np.float32), where=counts > 0), counts)
+    return sp.csr_matrix((weights.astype(np.float32), columns, indptr), shape=(len(counts), width))
 
 
 def _without_faint(block: Block) -> Block:

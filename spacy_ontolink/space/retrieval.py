@@ -32,12 +32,55 @@ class Query:
     hypernym: Mention | None = None
 
 
+class Encoded(NamedTuple):
+    """The texts of B queries as vectors, (B, D) each: encoded once, mixed with any weights.
+
+    The reformulations are None where no query has one; ``long_forms`` has a row for each of ``with_long`` only.
+    """
+
+    mention: Vectors
+    standard_name: Vectors | None
+    hypernym: Vectors | None
+    with_long: Ints1d
+    long_forms: Vectors | None
+
+    def mixed(self, weights: Sequence[float]) -> Vectors:
+        """Return the query vectors ``w_m φ(m) + w_s φ(m_s) + w_h φ(m_h)``, (B, D), of unit length (PILOT, 3.1)."""
+        if not any(weights[1:]):
+            return self.mention
+        texts = [self.mention if text is None else text for text in self[:3]]
+        return add(texts, list(weights)).normalised()
+
+
+def encode(space: EntitySpace, queries: Sequence[Query], weights: Sequence[float] | None = None) -> Encoded:
+    """Encode the texts of queries: all of them, or with ``weights`` those that count.
+
+    Where a query has no standard name or hypernym but others have, its mention stands in.
+    """
+    _, with_name, with_hypernym = weights or (1.0, 1.0, 1.0)
+    long_forms = [(number, query.long_form) for number, query in enumerate(queries) if query.long_form is not None]
+    return Encoded(
+        space.encoder.encode_mentions([query.mention for query in queries]),
+        _encode_given(space, queries, [query.standard_name for query in queries]) if with_name else None,
+        _encode_given(space, queries, [query.hypernym for query in queries]) if with_hypernym else None,
+        np.array([number for number, _ in long_forms], np.int32),
+        space.encoder.encode_mentions([text for _, text in long_forms]) if long_forms else None,
+    )
+
+
+def _encode_given(space: EntitySpace, queries: Sequence[Query], texts: Sequence[Mention | None]) -> Vectors | None:
+    if not any(text is not None for text in texts):
+        return None
+    return space.encoder.encode_mentions([text or query.mention for text, query in zip(texts, queries, strict=True)])
+
+
 def retrieve(
     space: EntitySpace,
     queries: Sequence[Query],
     k: int,
     allowed: Bools1d | None = None,
     weights: Sequence[float] = (1.0, 0.0, 0.0),
+    encoded: Encoded | None = None,
 ) -> Hits:
     """Find the best ``k`` entities of each query.
 
@@ -51,26 +94,15 @@ def retrieve(
         k: How many.
         allowed: The entities to search among, (E,); None for all.
         weights: Of mention, standard name and hypernym; for a missing text, the mention stands in.
+        encoded: What ``encode`` made of the queries, if that was done already.
     """
-    hits = _search(space, [query.mention for query in queries], _encode(space, queries, weights), k, allowed)
-    with_long = [number for number, query in enumerate(queries) if query.long_form is not None]
-    if not with_long:
+    texts = encoded or encode(space, queries, weights)
+    hits = _search(space, [query.mention for query in queries], texts.mixed(weights), k, allowed)
+    if texts.long_forms is None:
         return hits
-    long_forms = [queries[number].long_form or queries[number].mention for number in with_long]
-    expanded = _search(space, long_forms, space.encoder.encode_mentions(long_forms), k, allowed)
-    return _beside(hits, np.asarray(with_long, np.int32), expanded)
-
-
-def _encode(space: EntitySpace, queries: Sequence[Query], weights: Sequence[float]) -> Vectors:
-    """Mix each query from its texts, (B, D), unit length."""
-    texts = [[query.mention for query in queries]]
-    if any(weights[1:]):
-        texts.append([query.standard_name or query.mention for query in queries])
-        texts.append([query.hypernym or query.mention for query in queries])
-    encoded = [space.encoder.encode_mentions(mentions) for mentions in texts]
-    if len(encoded) == 1:
-        return encoded[0]
-    return add(encoded, list(weights)).normalised()
+    long_forms = [queries[number].long_form or queries[number].mention for number in texts.with_long]
+    expanded = _search(space, long_forms, texts.long_forms, k, allowed)
+    return _beside(hits, texts.with_long, expanded)
 
 
 def _search(space: EntitySpace, mentions: Sequence[Mention], vectors: Vectors, k: int, allowed: Bools1d | None) -> Hits:

@@ -1,6 +1,9 @@
 import pytest
 import spacy
 
+from spacy_ontolink.registry import registry
+from spacy_ontolink.types import Reformulation
+
 TERMS = """format-version: 1.2
 ontology: toy
 
@@ -124,3 +127,28 @@ def results():
         return [(x.start, x.end, x.label_, x.id_, x.kb_id_, x._.kb_ents, x._.ontolink) for x in spans]
 
     return results
+
+
+class FakeReformulator:
+    """Knows one abbreviation, and keeps what it was asked."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def reformulate(self, mentions):
+        self.seen += mentions
+        return [Reformulation("body fat percentage", "fat") if m.text == "BF" else Reformulation() for m in mentions]
+
+    def to_disk(self, path):
+        path.mkdir(parents=True)
+
+    def from_disk(self, path):
+        return self
+
+
+@pytest.fixture
+def fake_reformulator():
+    """Register ``test.Fake.v1``; the list of all mentions that it was asked to rewrite."""
+    seen = []
+    registry.ontolink_reformulators.register("test.Fake.v1", func=lambda: FakeReformulator(seen))
+    return seen
