@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, check_setting, require
+from ..errors import Errors, check_setting, require
+from ..models.transformer import unloadable
 from ..types import Floats1d
 from .gguf import GgufCoder, gguf_file
 from .local import LocalLLM
@@ -47,7 +48,7 @@ class LlamaCppLLM(LocalLLM):
             "n_ctx", n_ctx, n_ctx > max_new_tokens + 1, f"more than max_new_tokens + 1 = {max_new_tokens + 1}"
         )
         check_setting("n_gpu_layers", n_gpu_layers, n_gpu_layers >= -1, "a number of layers, or -1 for all")
-        super().__init__(path, Weights({"model": (path, gguf_file)}), n_ctx - max_new_tokens, max_new_tokens)
+        super().__init__(path, Weights(path, opener=gguf_file), n_ctx - max_new_tokens, max_new_tokens)
         self.n_ctx, self.n_threads, self.seed, self.n_gpu_layers = n_ctx, n_threads, seed, n_gpu_layers
         self._home, self._loaded_in = os.getpid(), 0
 
@@ -67,7 +68,7 @@ class LlamaCppLLM(LocalLLM):
     def _load(self) -> tuple[Any, GgufCoder]:
         from llama_cpp import Llama
 
-        folder = self.weights["model"]
+        folder = self.weights.model
         file = folder.path / next(iter(folder.files))
         threads = self.n_threads if os.getpid() == self._home else 1
         try:
@@ -83,8 +84,7 @@ class LlamaCppLLM(LocalLLM):
                     verbose=False,
                 )
         except Exception as error:  # a foreign file can be wrong in any way; the cause stays chained
-            reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-            raise ConfigError(Errors.MODEL_UNLOADABLE.format(path=file, reason=reason)) from error
+            raise unloadable(file, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}") from error
         self._loaded_in = os.getpid()
         return llama, GgufCoder(llama)
 

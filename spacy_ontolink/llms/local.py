@@ -46,7 +46,7 @@ class LocalLLM(ABC):
     @property
     def label(self) -> str:
         """What the model is, in a word made of its content."""
-        return self.weights["model"].label
+        return self.weights.model.label
 
     @property
     def usage(self) -> Usage:

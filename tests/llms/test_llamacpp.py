@@ -214,7 +214,7 @@ def test_saved_and_opened(file, tmp_path):
     opened = make_llamacpp_llm(str(file)).from_disk(tmp_path / "saved")
     assert opened.id == llm.id
     assert opened.generate([Prompt("a")]) == ["bcde"]
-    assert Llama.made[0].settings["model_path"] == str(tmp_path / "saved" / "model" / "tiny.gguf")
+    assert Llama.made[0].settings["model_path"] == str(tmp_path / "saved" / "model" / "model" / "tiny.gguf")
 
 
 @pytest.mark.parametrize("setting", [{"n_ctx": 65}, {"n_threads": 0}, {"max_new_tokens": 0}, {"n_gpu_layers": -2}])

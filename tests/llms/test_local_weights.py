@@ -1,11 +1,10 @@
-import json
 import shutil
 
 import pytest
 
 from spacy_ontolink.errors import ConfigError, StateError
 from spacy_ontolink.llms.gguf import gguf_file
-from spacy_ontolink.llms.weights import MANIFEST, Weights, adapter_folder, causal_weights, check_positions
+from spacy_ontolink.llms.weights import Weights, adapter_folder, check_positions
 
 
 @pytest.fixture
@@ -29,16 +28,16 @@ def lora(tmp_path):
 
 
 def test_the_revision_is_the_contents(folder, lora, tmp_path):
-    bare, adapted = causal_weights(str(folder), None), causal_weights(str(folder), str(lora))
+    bare, adapted = Weights(str(folder)), Weights(str(folder), str(lora))
     assert adapted.revision.startswith(f"{bare.revision}+")
     shutil.copytree(folder, tmp_path / "copy")
-    assert causal_weights(str(tmp_path / "copy"), None).revision == bare.revision
+    assert Weights(str(tmp_path / "copy")).revision == bare.revision
     (tmp_path / "copy" / "model.safetensors").write_bytes(b"others")
-    assert causal_weights(str(tmp_path / "copy"), None).revision != bare.revision
+    assert Weights(str(tmp_path / "copy")).revision != bare.revision
 
 
 def test_nothing_is_looked_at_before_it_is_needed(tmp_path):
-    weights = causal_weights(str(tmp_path / "none"), None)
+    weights = Weights(str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="No model folder"):
         _ = weights.revision
 
@@ -53,7 +52,7 @@ def test_an_adapter_is_a_folder_with_safetensors(lora, tmp_path):
 
 
 def test_positions(folder):
-    model = causal_weights(str(folder), None)["model"]
+    model = Weights(str(folder)).model
     check_positions(model, 60, 40)
     with pytest.raises(ConfigError, match="the 100 tokens"):
         check_positions(model, 60, 41)
@@ -72,7 +71,7 @@ def test_a_gguf_file(tmp_path):
 
 
 def saved(folder, lora, tmp_path):
-    weights = causal_weights(str(folder), str(lora))
+    weights = Weights(str(folder), str(lora))
     weights.to_disk(tmp_path / "saved")
     return weights.revision, tmp_path / "saved"
 
@@ -81,67 +80,58 @@ def test_saved_copies_stand_alone(folder, lora, tmp_path):
     revision, path = saved(folder, lora, tmp_path)
     shutil.rmtree(folder)
     shutil.rmtree(lora)
-    weights = causal_weights("./model", "./lora")
+    weights = Weights("./model", "./lora")
     weights.from_disk(path)
     weights.check()
     assert weights.revision == revision
-    assert str(tmp_path) not in (path / MANIFEST).read_text()
-    assert not (path / "adapter" / "README.md").exists()
+    assert not [file for file in path.rglob("*.json") if str(tmp_path) in file.read_text()]
+    assert not [*path.rglob("README.md")]
 
 
 def test_damage_is_found(folder, lora, tmp_path):
     _, path = saved(folder, lora, tmp_path)
-    weights = causal_weights("./model", "./lora")
-    (path / "model" / "model.safetensors").write_bytes(b"w3ights")
+    weights = Weights("./model", "./lora")
+    (path / "model" / "model" / "model.safetensors").write_bytes(b"w3ights")
     weights.from_disk(path)
     with pytest.raises(StateError, match="not as it was saved"):
         weights.check()
-    (path / "model" / "model.safetensors").unlink()
+    (path / "model" / "model" / "model.safetensors").unlink()
     with pytest.raises(StateError, match="missing"):
         weights.from_disk(path)
 
 
-@pytest.mark.parametrize(
-    "manifest", ["[]", "{}", '{"parts": {"model": {}}}', '{"parts": {"model": 3}}', "{", '{"parts": 1}']
-)
-def test_a_damaged_manifest(manifest, tmp_path):
-    (tmp_path / MANIFEST).write_text(manifest)
+def test_nothing_saved(tmp_path):
     with pytest.raises(StateError, match="damaged"):
-        causal_weights("model", None).from_disk(tmp_path)
-
-
-def test_a_manifest_that_leads_elsewhere(folder, lora, tmp_path):
-    _, path = saved(folder, lora, tmp_path)
-    manifest = json.loads((path / MANIFEST).read_text())
-    manifest["parts"]["../model"] = manifest["parts"].pop("model")
-    (path / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StateError, match="not the name of a file"):
-        causal_weights("./model", "./lora").from_disk(path)
+        Weights("model").from_disk(tmp_path)
 
 
 def test_another_model_is_refused(folder, lora, tmp_path):
     _, path = saved(folder, lora, tmp_path)
-    causal_weights(str(folder), str(lora)).from_disk(path)
+    Weights(str(folder), str(lora)).from_disk(path)
     with pytest.raises(StateError, match="the parts"):
-        causal_weights(str(folder), None).from_disk(path)
+        Weights(str(folder)).from_disk(path)
     (folder / "model.safetensors").write_bytes(b"others")
     with pytest.raises(StateError, match="the model"):
-        causal_weights(str(folder), str(lora)).from_disk(path)
+        Weights(str(folder), str(lora)).from_disk(path)
     with pytest.raises(StateError, match="built with the model model, but is opened with owner/other"):
-        causal_weights("owner/other", str(lora)).from_disk(path)
+        Weights("owner/other", str(lora)).from_disk(path)
 
 
 def test_what_is_not_the_model_does_not_matter(folder, lora, tmp_path):
     _, path = saved(folder, lora, tmp_path)
     (folder / "model.safetensors").unlink()  # a folder of that name without a model in it
-    weights = causal_weights(str(folder), str(lora))
+    weights = Weights(str(folder), str(lora))
     weights.from_disk(path)
-    assert weights["model"].path == path / "model"
+    assert weights.model.path == path / "model" / "model"
 
 
-def test_parts_are_named_by_their_sources(tmp_path):
-    (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
-    weights = Weights({"model": (str(tmp_path / "tiny.gguf"), gguf_file)})
+def test_a_file_is_told_from_another_of_its_name(tmp_path):
+    file = tmp_path / "tiny.gguf"
+    file.write_bytes(b"GGUF")
+    weights = Weights(str(file), opener=gguf_file)
+    assert weights.adapter is None
     weights.to_disk(tmp_path / "saved")
-    assert (tmp_path / "saved" / "model" / "tiny.gguf").read_bytes() == b"GGUF"
-    assert "adapter" not in weights
+    Weights(str(file), opener=gguf_file).from_disk(tmp_path / "saved")
+    file.write_bytes(b"GGUF of another")
+    with pytest.raises(StateError, match="the model"):
+        Weights(str(file), opener=gguf_file).from_disk(tmp_path / "saved")

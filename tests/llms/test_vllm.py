@@ -161,7 +161,7 @@ def test_saved_and_opened(folder, tmp_path):
     opened = make_vllm_llm("./model", thinking=True).from_disk(tmp_path / "saved")
     assert opened.id == llm.id
     opened.generate([Prompt("ab")])
-    assert Engine.made.settings["model"] == str(tmp_path / "saved" / "model")
+    assert Engine.made.settings["model"] == str(tmp_path / "saved" / "model" / "model")
 
 
 @pytest.mark.parametrize("share", [0, 1.5])
