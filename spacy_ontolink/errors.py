@@ -126,6 +126,11 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    PRECISION_OUT_OF_REACH = (
+        "No threshold reaches a precision of {wanted:.0%} on these mentions; the {n} most probable answers have "
+        "{reached:.0%}. Ask for less, or give more mentions."
+    )
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
