@@ -37,7 +37,7 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev
-	$(PIP) '$(TORCH)' 'transformers>=4.50,<6' 'sentence-transformers>=5,<7'
+	$(PIP) '$(TORCH)' 'transformers>=4.50,<6' 'sentence-transformers>=5,<7' 'peft>=0.15'
 	@touch $@
 
 $(VENV)/bin/python:

@@ -160,6 +160,10 @@ class Errors:
         "'{name}' has no retriever{which} before it in the pipeline to take candidates from; the retrievers of the "
         "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
     )
+    NO_CALIBRATION = (
+        "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. Run: "
+        "ontolink tune PIPELINE DEV OUT"
+    )
     SETTING = "{setting} = {value!r}: {reason}"
     NO_ONTOLOGY = (
         "'{name}' has no ontology{built_from}. Give it one in the setting 'ontology', or as 'kb_loader' in "

@@ -72,6 +72,10 @@ class ContextSettings:
         )
 
 
+Key = tuple[Mention, tuple[str, ...]]
+"""What makes two mentions one task: the mention in its context, and its candidates."""
+
+
 class ContextReranker(Stage):
     """Scores the candidates of each distinct mention in context, with a reranker of any kind.
 
