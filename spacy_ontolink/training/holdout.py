@@ -29,7 +29,7 @@ class Holdout(NamedTuple):
 
 
 def hold_out_synonyms(
-    entities: Iterable[Entity], share: float, seed: int, scopes: Collection[Scope] = ("EXACT",)
+    entities: Iterable[Entity], share: float, seed: int, scopes: Sequence[Scope] = ("EXACT",)
 ) -> tuple[list[Entity], list[tuple[str, str]]]:
     """Take a share of the synonyms of these scopes out of an ontology, as mentions with a known id.
 

@@ -100,9 +100,9 @@ def _cross_fitted(features: dict[str, Floats1d], right: Bools1d, fold: Ints1d, m
 def _threshold(
     probability: Floats1d, right: Bools1d, is_nil: Bools1d, fold: Ints1d, precision: float | None
 ) -> tuple[float | None, Step]:
-    levels = np.unique(np.append(0.0, np.round(probability.astype(np.float64), 4)))
+    levels = np.unique(np.append(0.0, np.floor(probability.astype(np.float64) * 1e4) / 1e4))
     if len(levels) > LEVELS:
-        levels = np.unique(np.round(np.quantile(levels, np.linspace(0, 1, LEVELS)), 4))
+        levels = np.unique(np.quantile(levels, np.linspace(0, 1, LEVELS), method="lower"))
     accepted = probability[None] >= levels[:, None]
     outcome = np.where(accepted, right & ~is_nil, is_nil)
 

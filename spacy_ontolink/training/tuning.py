@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -65,11 +64,13 @@ class Pools:
         views = {name: table[mentions] for name, table in self.views.items()}
         return Pools(views, self.valid[mentions], self.right[mentions], self.tie[mentions], self.fold[mentions])
 
-    def without(self, view: str, mentions: Bools1d) -> Pools:
-        """Blank a view for some mentions, as if its stage had passed them over."""
-        table = self.views[view].copy()
-        table[mentions] = np.nan
-        return Pools({**self.views, view: table}, self.valid, self.right, self.tie, self.fold)
+    def seen(self, views: Collection[str], passed: Mapping[str, Bools1d]) -> Pools:
+        """Keep some views, blank where their stage passes mentions over, (B,)."""
+        kept = {name: table.copy() for name, table in self.views.items() if name in views}
+        for name, mentions in passed.items():
+            if name in kept:
+                kept[name][mentions] = np.nan
+        return Pools(kept, self.valid, self.right, self.tie, self.fold)
 
     def fused(self, weights: Mapping[str, float]) -> Floats2d:
         """Mix the views, (B, K)."""
@@ -191,11 +192,16 @@ def _tune_by_pooling(
     return tune_grid(name, measure, grid, lambda setting: known[str(setting)], present=present, fold=lookups.fold)
 
 
-def tune_alpha(pools: Pools, base: str, context: str, present: float) -> Step:
-    """Tune alpha, the share of ``context`` beside ``base``, by Recall@1 (section 3.3)."""
+def mix(base: Mapping[str, float], context: str, alpha: float) -> dict[str, float]:
+    """Return the weights of the views: ``alpha`` for the context, the rest shared as in ``base``, which sums to 1."""
+    return {**{view: round((1 - alpha) * share, 4) for view, share in base.items()}, context: alpha}
+
+
+def tune_alpha(pools: Pools, base: Mapping[str, float], context: str, present: float) -> Step:
+    """Tune alpha, the weight of the view ``context`` beside those of ``base``, by Recall@1 (section 3.3)."""
 
     def right_of(setting: Setting) -> Bools1d:
-        return pools.right_first(pools.fused({base: 1 - setting["alpha"], context: setting["alpha"]}))
+        return pools.right_first(pools.fused(mix(base, context, setting["alpha"])))
 
     grid: list[Setting] = [{"alpha": alpha} for alpha in ALPHAS]
     return tune_grid("fusion", "recall_at_1", grid, right_of, present={"alpha": present}, fold=pools.fold)

@@ -127,7 +127,7 @@ def test_the_cascade_passes_over_unique_names_and_counts_them(make_reranked, see
 
 def test_a_name_of_two_entities_is_not_decided(make_reranked, tmp_path, seen):
     path = tmp_path / "two.obo"
-    path.write_text("[Term]\nid: A:1\nname: stature\n\n[Term]\nid: A:2\nname: height\nsynonym: \"stature\" RELATED []\n")
+    path.write_text('[Term]\nid: A:1\nname: stature\n\n[Term]\nid: A:2\nname: height\nsynonym: "stature" RELATED []\n')
     nlp = make_reranked(cascade_exact=True)
     nlp.replace_pipe("ontolink_retriever", "ontolink_retriever", config={"ontology": str(path)})
     nlp.get_pipe("entity_ruler").add_patterns([{"label": "TRAIT", "pattern": "stature"}])
