@@ -51,7 +51,16 @@ class Warnings:
         "or in the getters of spacy_ontolink.components.spans"
     )
     MENTION_CUT = "{name}: a mention of {n_tokens} tokens was cut to {limit}; so will be others, without a word"
+    PROMPTS_FAILED = "{name}: {total} prompt(s) failed ({reason}); more failures of this kind are only counted"
+    PROMPTS_CUT = "{name}: {total} prompt(s) were cut to {limit} tokens; this is said once"
+    PREFIX_NOT_SHARED = "{name}: prompts are scored without sharing their beginnings, since {reason}"
     LOADER_GONE = "{name}: kept as it was built, since kb_loader names files that are not here: {missing}"
+    LLM_FAILED = "{llm}: {failed} of {total} prompts have no answer ({kind}); the first: {reason}. This is said once."
+    CACHE_UNWRITTEN = "{path} cannot be written to ({reason}): answers are not kept. This is said once."
+    REFORMULATIONS_UNUSABLE = (
+        "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
+        "This is said once."
+    )
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -101,7 +110,7 @@ class Errors:
         "{path} was saved with {setting} = {saved}, but the config says {given}; use {saved} or build again."
     )
     MODEL_TOO_SHORT = (
-        "max_length = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
+        "{setting} = {given} is above the {own} tokens that the model in {path} reads; give {own} or less."
     )
     SETTING_VALUE = "{setting} = {given!r} makes no sense; give {wanted}."
     DEVICE_ABSENT = 'device = \'{device}\' cannot be used here: {reason}. Set device = "auto" or "cpu"{fix}.'
@@ -109,12 +118,56 @@ class Errors:
         "The parts of a hybrid encoder must give the same rows, but {first} gives {n_first} and {second} gives "
         "{n_second}; the first difference is at row {row}."
     )
+    ADAPTER_MISSING = "No LoRA adapter in {path}: give a folder with {name} and safetensors weights."
+    GGUF_MISSING = "No GGUF model at {path}: give the path of a .gguf file{reason}."
+    LLM_TOO_SHORT = (
+        "max_length = {max_length} and max_new_tokens = {new} are together above the {own} tokens that the model in "
+        "{path} reads; lower one of them."
+    )
+    NOT_ONE_TOKEN = (
+        "The answer '{answer}' is {n_tokens} tokens of the model {name}, but must be one; choose other answers or "
+        "another model."
+    )
+    NO_LOGPROB = "{name} did not report a probability for the answer '{answer}'."
+    PROMPT_TOO_LONG = "the parts of a prompt that are not cut take {given} tokens of the {limit} in max_length"
+    ADAPTER_RANK = "The LoRA adapter in {path} has rank {rank}, but vLLM takes at most {most}."
+    NOT_A_NUMBER = "the model gave scores that are not numbers"
+    CHAT_TEMPLATE = "The model's chat template does not work: {reason}"
     NO_DENSE_BLOCK = (
         "A faiss index needs dense rows, but the rows are sparse only (dimensions {dims}). Use the exact index, "
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NOT_BUILT = "The index was not built yet."
+
+    # language models behind a server, their cache
+    NO_KEY = (
+        "No key for {endpoint}: set the environment variable {variable} (to any word, if that server needs none), or "
+        "name another one in api_key_env."
+    )
+    BAD_KEY = "The key in the environment variable {variable} has characters that no header may hold; set it again."
+    LLM_REFUSED = "{endpoint} will not answer for '{model}': {reason}. {hint}"
+    SERVER_NO_LOGPROBS = (
+        "{endpoint} reports no log-probabilities for '{model}'. Use a server that does (vLLM; llama.cpp, with "
+        "--logits_all true in Python), or a model in this process."
+    )
+    SERVER_NO_LOGPROB = (
+        "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
+        "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+    )
+    CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
+    CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
+
+    # prompts
+    PROMPT_UNREADABLE = "The prompt '{path}' cannot be read ({reason}). Give a file, or one of: {known}"
+    BAD_PROMPT = "The prompt '{path}' cannot be used: {reason}."
+
+    # rerankers
+    NO_HEAD = (
+        "The model in {path} is no reranker yet: {what} needs weights of its own on top (head.safetensors). Train it "
+        "first, or give a folder with them{other}."
+    )
 
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
@@ -147,6 +200,9 @@ class Errors:
     NO_RETRIEVER = "{path} has no component '{component}' that links; it has: {names}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
     BLANK_MENTION = "Nothing to search for: the text is blank."
+    NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
+    BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"
+    PAGE_IS_FOLDER = "{path} is a folder; give --output the name of a file for the page"
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"
@@ -161,8 +217,8 @@ class Errors:
         "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
     )
     NO_CALIBRATION = (
-        "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. Run: "
-        "ontolink tune PIPELINE DEV OUT"
+        "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. "
+        "Run: ontolink tune PIPELINE DEV OUT"
     )
     SETTING = "{setting} = {value!r}: {reason}"
     NO_ONTOLOGY = (
@@ -179,3 +235,13 @@ def require(package: str, extra: str, what: str) -> None:
     """
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(Errors.MISSING_EXTRA.format(what=what, package=package, extra=extra))
+
+
+def check_setting(setting: str, given: object, fine: bool, wanted: str) -> None:
+    """Refuse a senseless setting, saying what is wanted.
+
+    Raises:
+        ConfigError: It is not ``fine``.
+    """
+    if not fine:
+        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))

@@ -25,6 +25,15 @@ _MAX_HEADER = 100_000_000
 T = TypeVar("T")
 
 
+def cache_folder() -> Path:
+    """Return the folder of what may be made again: ``ONTOLINK_CACHE``, or else a place in the user's cache."""
+    if folder := os.environ.get("ONTOLINK_CACHE"):
+        return Path(folder).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("spacy-ontolink")
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what is written there takes its place when the block ends well.

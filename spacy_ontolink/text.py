@@ -47,3 +47,8 @@ def normalise(text: str) -> str:
         text = _SURROGATE.sub("\ufffd", text)
         text = unicodedata.normalize("NFKC", text)
     return " ".join(unicodedata.normalize("NFKC", text.casefold()).translate(_TABLE).split())
+
+
+def one_line(text: str) -> str:
+    """Put text on one line; a lone surrogate, which no tokenizer and no server takes, becomes U+FFFD."""
+    return " ".join(_SURROGATE.sub("\ufffd", text).split())

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from spacy_ontolink.errors import StateError
-from spacy_ontolink.files import open_tensors, read_json, replacing, safe_join, write_json, write_tensors
+from spacy_ontolink.files import cache_folder, open_tensors, read_json, replacing, safe_join, write_json, write_tensors
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path):
@@ -96,3 +96,10 @@ def test_missing_files_are_named(tmp_path):
     for read in (open_tensors, read_json):
         with pytest.raises(StateError, match="gone"):
             read(tmp_path / "gone")
+
+
+def test_the_cache_can_be_moved(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONTOLINK_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("ONTOLINK_CACHE")
+    assert "spacy-ontolink" in cache_folder().parts

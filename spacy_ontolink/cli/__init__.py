@@ -17,6 +17,7 @@ from ..errors import OntolinkError
 from .build import build
 from .demo import demo
 from .evaluate import evaluate
+from .explain import explain
 from .info import info
 from .link import link
 from .search import search
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, link, evaluate, search, info, demo):
+for command in (build, link, evaluate, search, explain, info, demo):
     app.command()(command)
 
 

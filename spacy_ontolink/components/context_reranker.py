@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from spacy.language import Language
 
-from ..errors import ConfigError, Errors
+from ..errors import check_setting
 from ..registry import check_part
-from ..types import EntityText, Floats1d, Mention, Reranker
+from ..types import Floats1d, Mention, Reranker
 from .base import Part
 from .cascade import is_decided, unique_names
 from .listening import ANY
@@ -49,14 +49,13 @@ class ContextSettings:
 
     def __post_init__(self) -> None:
         for setting in ("n_context", "n_synonyms", "n_parents", "n_children", "n_siblings"):
-            _check(setting, getattr(self, setting), getattr(self, setting) >= 0, "a number, 0 or more")
-        _check("n_sents", self.n_sents, self.n_sents is None or self.n_sents >= 0, "null, or a number, 0 or more")
-        _check(
-            "top_n", self.top_n, self.top_n is None or self.top_n > 0, "null for all candidates, or a number above 0"
-        )
-        margin = self.cascade_margin
+            value = getattr(self, setting)
+            check_setting(setting, value, value >= 0, "a number, 0 or more")
+        n_sents, top_n, margin = self.n_sents, self.top_n, self.cascade_margin
+        check_setting("n_sents", n_sents, n_sents is None or n_sents >= 0, "null, or a number, 0 or more")
+        check_setting("top_n", top_n, top_n is None or top_n > 0, "null for all candidates, or a number above 0")
         fine = margin is None or (margin > 0 and math.isfinite(margin))
-        _check("cascade_margin", margin, fine, "null, or a difference of scores above 0")
+        check_setting("cascade_margin", margin, fine, "null, or a difference of scores above 0")
 
     @property
     def caps(self) -> Caps:
@@ -140,18 +139,15 @@ class ContextReranker(Stage):
         names = unique_names(self.provider.kb, [item.mention().text for item in items]) if exact else {}
         return [is_decided(item.answer, names.get(item.mention().text), margin) for item in items]
 
-    def _score(
-        self, keys: Sequence[tuple[Mention, tuple[str, ...]]]
-    ) -> dict[tuple[Mention, tuple[str, ...]], Floats1d]:
+    def _score(self, keys: Sequence[Key]) -> dict[Key, Floats1d]:
         """Score the first candidates of each mention, (K,); the others get -inf."""
-        from ..prompts.entity_text import entity_texts
+        from ..prompts.entity_text import EntityTexts
 
         if not keys:
             return {}
-        kb, caps = self.provider.kb, self.settings.caps
-        texts: list[list[EntityText]] = entity_texts(
-            kb, [(mention.text, kb.numbers_of(ids[: self.settings.top_n])) for mention, ids in keys], caps
-        )
+        kb = self.provider.kb
+        describe = EntityTexts(kb, self.settings.caps)
+        texts = [describe(kb.numbers_of(ids[: self.settings.top_n]), mention.text) for mention, ids in keys]
         found = self.reranker.score([mention for mention, _ in keys], texts)
         scores = {}
         for key, some in zip(keys, found, strict=True):
@@ -162,8 +158,3 @@ class ContextReranker(Stage):
     def _load(self, path: Path) -> Reranker:
         self._reranker = copy.deepcopy(self._described).from_disk(path)
         return self._reranker
-
-
-def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
-    if not fine:
-        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))

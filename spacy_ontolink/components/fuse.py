@@ -8,7 +8,7 @@ import numpy as np
 from spacy.language import Language
 
 from ..calibration import Calibration, features_of
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, check_setting
 from ..fusion import EXACT_NAME, EXACT_SYNONYM, NOT_EXACT, batch_fuse, check_weights, rank
 from ..text import normalise
 from .listening import ANY
@@ -42,13 +42,11 @@ class Fuser(Stage):
     ) -> None:
         super().__init__(name, upstream, batch_size, nlp)
         self.weights = check_weights(weights or {"surface": 0.5, "context": 0.5})
-        if unknown := [view for view in self.weights if view not in VIEWS]:
-            wanted = f"weights of these views only: {', '.join(VIEWS)}"
-            raise ConfigError(Errors.SETTING_VALUE.format(setting="weights", given=unknown, wanted=wanted))
+        unknown = [view for view in self.weights if view not in VIEWS]
+        check_setting("weights", unknown, not unknown, f"weights of these views only: {', '.join(VIEWS)}")
         self.calibration = Calibration.from_config(calibration) if calibration else None
-        if threshold is not None and not 0 <= threshold <= 1:
-            wanted = "null, or a probability between 0 and 1"
-            raise ConfigError(Errors.SETTING_VALUE.format(setting="threshold", given=threshold, wanted=wanted))
+        fine = threshold is None or 0 <= threshold <= 1
+        check_setting("threshold", threshold, fine, "null, or a probability between 0 and 1")
         if threshold is not None and self.calibration is None:
             raise ConfigError(Errors.NO_CALIBRATION.format(name=name, threshold=threshold))
         self.threshold = threshold
@@ -63,14 +61,19 @@ class Fuser(Stage):
         valid = np.arange(max(counts)) < np.array(counts)[:, None]
         views = {view: table for view in VIEWS if (table := self._table(items, view, valid)) is not None}
         fused = batch_fuse(views, self.weights, valid)
-        probability = self.calibration.probability(features_of(fused, views, valid)) if self.calibration else None
-        answers: list[Answer | None] = []
-        for number, (item, count) in enumerate(zip(items, counts, strict=True)):
-            scores = fused[number, :count]
-            order = rank(scores, _exactness(item), item.answer.columns["id"])
-            answer = reranked(item.answer, self.view, scores, order)
-            answers.append(answer if probability is None else self._judge(answer, float(probability[number])))
-        return answers
+        orders = [
+            rank(scores[:count], _exactness(item), item.answer.columns["id"])
+            for item, scores, count in zip(items, fused, counts, strict=True)
+        ]
+        answers = [
+            reranked(item.answer, self.view, scores[: len(order)], order)
+            for item, scores, order in zip(items, fused, orders, strict=True)
+        ]
+        if self.calibration is None:
+            return [*answers]
+        first = np.array([order[0] for order in orders])
+        probability = self.calibration.probability(features_of(fused, views, valid, first))
+        return [self._judge(answer, p) for answer, p in zip(answers, probability.tolist(), strict=True)]
 
     def _table(self, items: Sequence[Item], view: str, valid: np.ndarray) -> np.ndarray | None:
         """A view's scores, (B, K), NaN where it has none; None if no mention has any."""

@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import ConfigError, Errors, Warnings
+from ..files import cache_folder
 from ..registry import check_part
 from ..types import Encoder, Index, Reader, Reformulator
 from .base import LinkingPipe, Part
@@ -23,7 +24,7 @@ from .listening import Provider
 from .reading import read_requests
 from .scorer import linking_score
 from .settings import RetrieverSettings
-from .source import cache_folder, check_ontology, files_of, forget_folders, make_reader, names_only, variables
+from .source import check_ontology, files_of, forget_folders, make_reader, names_only, variables
 from .spans import MAX_TOKENS, copy_mentions, read_spans, write_answers
 
 if TYPE_CHECKING:
@@ -226,20 +227,19 @@ class OntologyRetriever(LinkingPipe, Provider):
             if (spans := read_spans(doc, group))
         ]
         requests = [item for _, items in read for item in items if isinstance(item, Request)]
-        found = iter(
-            answer(
-                self.space,
-                requests,
-                self._masks,
-                k=settings.k,
-                weights=settings.weights,
-                threshold=settings.threshold,
-                reformulator=reformulator,
-            )
+        answers = answer(
+            self.space,
+            requests,
+            self._masks,
+            k=settings.k,
+            weights=settings.weights,
+            threshold=settings.threshold,
+            reformulator=reformulator,
         )
+        found = iter(answers)
         for spans, items in read:
-            answers = [next(found) if isinstance(item, Request) else item for item in items]
-            write_answers(spans, answers, group=group, component=self.name, overwrite=settings.overwrite)
+            own = [next(found) if isinstance(item, Request) else item for item in items]
+            write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
 
     def _check_labels(self, docs: Sequence[Doc]) -> None:
         """Warn once of labels in the settings that no component can assign."""

@@ -43,15 +43,6 @@ def files_of(reader: Reader) -> list[Path]:
     return [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
 
 
-def cache_folder() -> Path:
-    """Return the folder of built ontologies: ``ONTOLINK_CACHE``, or else a place in the user's cache."""
-    if folder := os.environ.get("ONTOLINK_CACHE"):
-        return Path(folder).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("spacy-ontolink")
-
-
 def variables(value: Any) -> set[str]:
     """Return the variables in a config block, such as ``paths.ontology``."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from spacy.language import Language
 
-from ..errors import ConfigError, Errors
+from ..errors import check_setting
 from .linking import query_of
 from .listening import ANY
 from .spans import Answer
@@ -30,13 +30,12 @@ class SurfaceSettings:
     name_pooling: float = 0.0
 
     def __post_init__(self) -> None:
-        if len(self.weights) != 3 or not all(0 <= w < math.inf for w in self.weights) or not any(self.weights):
-            wanted = "three weights of 0 or more, not all 0: of the mention, its standard name and its hypernym"
-            raise ConfigError(Errors.SETTING_VALUE.format(setting="weights", given=self.weights, wanted=wanted))
+        fine = len(self.weights) == 3 and all(0 <= w < math.inf for w in self.weights) and any(self.weights)
+        wanted = "three weights of 0 or more, not all 0: of the mention, its standard name and its hypernym"
+        check_setting("weights", self.weights, fine, wanted)
         for setting in ("pooling", "name_pooling"):
-            if not 0 <= (value := getattr(self, setting)) < math.inf:
-                wanted = "0 (off) or a positive weight"
-                raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted=wanted))
+            value = getattr(self, setting)
+            check_setting(setting, value, 0 <= value < math.inf, "0 (off) or a positive weight")
 
 
 class SurfaceReranker(Stage):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, StateError
-from ..files import REBUILD, read_json, replacing, write_json
+from ..errors import ConfigError, Errors, check_setting
 from ..models.devices import check_device, require_torch
-from ..models.folder import ModelFolder, find_model, local_model, may_be, plain_name
+from ..models.folder import ModelFolder
+from ..models.stored import Settings, StoredModel
 from ..text import normalise
 from ..types import EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with (names encoded so far, names in all) during long work."""
 
-SETTINGS = "sentence.json"
-FOLDER = "model"
 BLOCK = 16_384  # names held as Python strings at a time
 BATCHES = 16  # batches between two reports of progress
 _log = logging.getLogger(__name__)
@@ -53,37 +51,23 @@ class SentenceEncoder:
     ) -> None:
         require_torch("A sentence encoder", ("torch", "transformers", "sentence_transformers"))
         check_device(device)
-        _check("pooling", pooling, pooling in ("mean", "cls", None), '"mean", "cls" or null (what the model says)')
-        _check("dtype", dtype, dtype in ("auto", "float32", "bfloat16"), '"auto", "float32" or "bfloat16"')
-        _check("batch_size", batch_size, batch_size > 0, "a positive number")
-        _check("max_length", max_length, max_length is None or max_length > 2, "null or more than 2 tokens")
-        self.model = model
-        self.pooling: str | None = pooling
-        self.max_length = max_length
+        check_setting(
+            "pooling", pooling, pooling in ("mean", "cls", None), '"mean", "cls" or null (what the model says)'
+        )
+        check_setting("dtype", dtype, dtype in ("auto", "float32", "bfloat16"), '"auto", "float32" or "bfloat16"')
+        check_setting("batch_size", batch_size, batch_size > 0, "a positive number")
+        check_setting("max_length", max_length, max_length is None or max_length > 2, "null or more than 2 tokens")
         self.device, self.dtype, self.batch_size = device, dtype, batch_size
         self.progress: Progress | None = None
-        self._folder: ModelFolder | None = None
-        self._saved = False
-        self._saved_name = ""
+        self.stored = StoredModel("sentence", model, {"pooling": pooling, "max_length": max_length}, _complete)
         self._model: Any = None
         self._dimension = 0
         self._told_of_cuts = False
 
     @property
-    def folder(self) -> ModelFolder:
-        """The folder of the model, found (and for an uncached hub name: fetched) at first use."""
-        if self._folder is None:
-            folder = ModelFolder.open(find_model(self.model))
-            if self.max_length and folder.positions and self.max_length > folder.positions:
-                given, own = self.max_length, folder.positions
-                raise ConfigError(Errors.MODEL_TOO_SHORT.format(given=given, own=own, path=folder.path))
-            self._folder = folder
-        return self._folder
-
-    @property
     def id(self) -> str:
         """The model's kind, the revision of its files, pooling and maximal length; needs no torch."""
-        return _id(self.folder, *self._settings())
+        return self.stored.id
 
     def load(self) -> None:
         """Load the weights, if they are not loaded yet.
@@ -93,9 +77,8 @@ class SentenceEncoder:
             StateError: A saved folder is damaged or gone.
         """
         if self._model is None:
-            if self._saved and (damaged := self.folder.first_damaged()):
-                raise _damaged(damaged, "not as it was saved")
-            model = load_model(self.folder, *self._settings(), self.device, self.dtype)
+            folder, settings = self.stored.checked(), self.stored.settings
+            model = load_model(folder, settings["pooling"], settings["max_length"], self.device, self.dtype)
             self._dimension = int(_encode(model, ["a"], 1).shape[1])
             self._model = model
 
@@ -122,55 +105,17 @@ class SentenceEncoder:
 
     def to_disk(self, path: Path) -> None:
         """Write settings and a self-contained copy of the model's folder."""
-        pooling, max_length = self._settings()
-        name = self._saved_name or plain_name(self.model)
-        settings = {"id": self.id, "name": name, "pooling": pooling, "max_length": max_length,
-                    "files": self.folder.files}  # fmt: skip
-        with replacing(Path(path)) as folder:
-            (folder / FOLDER).mkdir(parents=True)
-            self.folder.copy_to(folder / FOLDER)
-            write_json(folder / SETTINGS, settings)
+        self.stored.to_disk(path)
 
     def from_disk(self, path: Path) -> SentenceEncoder:
         """Take over a saved model; its weights are read and checked at first use, so the folder must stay.
 
         Raises:
-            StateError: A file is missing, pooling or length were set otherwise, or the encoder was made with another
-                model: a folder that is here and differs, or another hub name. (A folder that is not here may be the
-                one, since saved encoders travel.)
+            StateError: A file is missing, pooling or length were set otherwise, or it is another model than this one.
         """
-        path = Path(path)
-        saved = read_json(path / SETTINGS)
-        try:
-            folder = ModelFolder(path / FOLDER, {str(name): str(digest) for name, digest in saved["files"].items()})
-            settings = {"pooling": saved["pooling"], "max_length": saved["max_length"]}
-            saved_name = str(saved.get("name", ""))
-        except (KeyError, AttributeError, TypeError) as error:
-            raise _damaged(path / SETTINGS, f"no {error}") from error
-        for name in folder.files:
-            if not (folder.path / name).is_file():
-                raise _damaged(folder.path / name, "missing")
-        for setting, value in settings.items():
-            if (given := getattr(self, setting)) not in (None, value):
-                raise StateError(Errors.MODEL_SETTING.format(path=path, setting=setting, saved=value, given=given))
-        self._check_model(path, folder, saved_name, saved["pooling"], saved["max_length"])
-        self.pooling, self.max_length = settings["pooling"], settings["max_length"]
-        self._folder, self._model, self._saved, self._saved_name = folder, None, True, saved_name
+        self.stored.from_disk(path)
+        self._model = None
         return self
-
-    def _check_model(self, path: Path, saved: ModelFolder, name: str, pooling: str, max_length: int | None) -> None:
-        """Refuse to pass a saved model off as another one that the constructor was given."""
-        made_with = self._folder if self._folder and not self._saved else local_model(self.model)
-        if made_with is not None and made_with.files != saved.files:
-            ids = {"saved": _id(saved, pooling, max_length), "given": _id(made_with, pooling, max_length)}
-        elif made_with is None and name and not may_be(self.model, name):
-            ids = {"saved": name, "given": self.model}
-        else:
-            return
-        raise StateError(Errors.MISMATCH.format(path=path, what="the model", **ids))
-
-    def _settings(self) -> tuple[str, int | None]:
-        return self.pooling or self.folder.pooling, self.max_length or self.folder.max_length
 
     def _encode(self, texts: Sequence[str], done: int = 0, total: int = 0) -> tuple[Floats2d, int]:
         """Encode texts, each distinct one once, in order of length; also count those that were cut."""
@@ -188,7 +133,7 @@ class SentenceEncoder:
         return vectors[[row.get(text, len(distinct)) for text in clean]], self._count_cut(distinct)
 
     def _count_cut(self, texts: Sequence[str]) -> int:
-        limit = self._settings()[1]
+        limit = self.stored.settings["max_length"]
         if limit is None or self._told_of_cuts:
             return 0
         # A token is at least one byte of text, so most texts need no second look.
@@ -198,7 +143,7 @@ class SentenceEncoder:
     def _tell_of_cuts(self, cut: int) -> None:
         if cut and not self._told_of_cuts:
             self._told_of_cuts = True
-            limit = self._settings()[1]
+            limit = self.stored.settings["max_length"]
             _log.warning("%d text(s) were cut to %s tokens before encoding; this is said once.", cut, limit)
 
 
@@ -216,8 +161,11 @@ def make_sentence_encoder(
     )
 
 
-def _id(folder: ModelFolder, pooling: str, max_length: int | None) -> str:
-    return f"sentence:{folder.label}@{folder.revision}:{pooling}:{max_length}"
+def _complete(folder: ModelFolder, given: Settings) -> Settings:
+    length, own = given["max_length"], folder.positions
+    if length and own and length > own:
+        raise ConfigError(Errors.MODEL_TOO_SHORT.format(setting="max_length", given=length, own=own, path=folder.path))
+    return {"pooling": given["pooling"] or folder.pooling, "max_length": length or folder.max_length}
 
 
 def _encode(model: Any, texts: list[str], batch_size: int) -> Floats2d:
@@ -225,12 +173,3 @@ def _encode(model: Any, texts: list[str], batch_size: int) -> Floats2d:
     vectors = np.array(vectors, np.float32)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return vectors
-
-
-def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
-    if not fine:
-        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))
-
-
-def _damaged(path: Path, reason: object) -> StateError:
-    return StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD))

@@ -14,6 +14,7 @@ from ..errors import ConfigError, Errors
 from ..files import safe_join, sha256
 
 CONFIG = "config.json"
+TOWERS = ("mention", "entity")  # the subfolders of a bi-encoder whose two sides are two models
 _SUFFIXES = {".json", ".txt", ".safetensors", ".model", ".jinja", ".bpe", ".vocab"}
 _SKIPPED = ("onnx", "openvino", "checkpoint", ".")
 _POOLING_KEYS = {"cls_token": "cls", "max_tokens": "max", "mean_tokens": "mean", "lasttoken": "lasttoken",
@@ -67,8 +68,20 @@ class ModelFolder:
 
     @property
     def transformer(self) -> Path:
-        """The folder of the transformer itself."""
+        """The folder of the transformer itself; of two towers, the one for mentions."""
+        if self.two_towers:
+            return self.path / TOWERS[0]
         return self._module_folder(self.modules[0]) if self.modules else self.path
+
+    @property
+    def two_towers(self) -> bool:
+        """Whether it is a bi-encoder of two models, in the subfolders ``mention`` and ``entity``."""
+        return all(f"{tower}/{CONFIG}" in self.files for tower in TOWERS)
+
+    @property
+    def architecture(self) -> str:
+        """The class that the transformer's config names, such as ``BertForSequenceClassification``."""
+        return str((_read(self.transformer / CONFIG).get("architectures") or [""])[0])
 
     @property
     def pooling(self) -> str:
@@ -133,15 +146,6 @@ def find_model(model: str) -> Path:
     return _fetch(model)
 
 
-def local_model(model: str) -> ModelFolder | None:
-    """Open the folder of that name if there is one with a model in it; unlike ``find_model``, never look elsewhere."""
-    path = os.path.expanduser(model)
-    try:
-        return ModelFolder.open(Path(path)) if os.path.isdir(path) else None
-    except (ConfigError, OSError):  # whatever it is, it is not what the name meant when a pipeline was saved
-        return None
-
-
 def plain_name(model: str) -> str:
     """Return a hub name as it is, and of a folder the last part, which tells nothing about the machine."""
     path = os.path.expanduser(model)
@@ -182,7 +186,8 @@ def _fetch(model: str) -> Path:
 
 
 def _model_files(path: Path) -> list[str]:
-    if not (path / CONFIG).is_file() and not (path / "modules.json").is_file():
+    towers = all((path / tower / CONFIG).is_file() for tower in TOWERS)
+    if not towers and not (path / CONFIG).is_file() and not (path / "modules.json").is_file():
         raise ConfigError(Errors.MODEL_MISSING.format(path=path))
     folders = [path, *(p for p in sorted(path.iterdir()) if p.is_dir() and not p.name.startswith(_SKIPPED))]
     files = [file for folder in folders for file in sorted(folder.iterdir()) if file.is_file()]

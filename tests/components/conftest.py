@@ -1,7 +1,7 @@
 import pytest
 import spacy
-from spacy.util import registry
 
+from spacy_ontolink.registry import registry
 from spacy_ontolink.types import Reformulation
 
 TERMS = """format-version: 1.2

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_ontolink.components.source import cache_folder, check_ontology, forget_folders, names_only, variables
+from spacy_ontolink.components.source import check_ontology, forget_folders, names_only, variables
 from spacy_ontolink.errors import ConfigError
 
 
@@ -13,13 +13,6 @@ def test_ontology_files_become_absolute(tmp_path, monkeypatch):
     assert check_ontology(None) == check_ontology([]) == []
     with pytest.raises(ConfigError, match=r"No such file or folder: other\.obo"):
         check_ontology(["toy.obo", "other.obo"])
-
-
-def test_the_cache_can_be_moved(tmp_path, monkeypatch):
-    monkeypatch.setenv("ONTOLINK_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path
-    monkeypatch.delenv("ONTOLINK_CACHE")
-    assert "spacy-ontolink" in cache_folder().parts
 
 
 def test_absolute_paths_are_cut_to_names(tmp_path):

@@ -1,0 +1,112 @@
+"""What OpenAI-compatible servers send back, read without trust: any of it may be missing or of another type."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .retrying import GaveUpError
+
+MALFORMED = "malformed answer"
+_SPACES = " \t\n\r\u2581\u0120\u010a"  # white space as it is, and as tokenizers write it
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """Read a body.
+
+    Raises:
+        GaveUpError: It is not a JSON object.
+    """
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise GaveUpError(MALFORMED, f"not JSON: {_start(body)}") from error
+    if not isinstance(value, dict):
+        raise GaveUpError(MALFORMED, f"not a JSON object: {_start(body)}")
+    return value
+
+
+def first_choice(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return the first choice.
+
+    Raises:
+        GaveUpError: There is none.
+    """
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise GaveUpError("no choices", "an answer without choices")
+    return choices[0]
+
+
+def text_of(choice: dict[str, Any]) -> str:
+    """Return the text of a choice, of a chat or of a completion.
+
+    Raises:
+        GaveUpError: It has none.
+    """
+    message = choice.get("message")
+    text = message.get("content") if isinstance(message, dict) else choice.get("text")
+    if not isinstance(text, str):
+        why = choice.get("finish_reason")
+        raise GaveUpError("no content", f"an answer without content (finish_reason: {str(why)[:40]})")
+    return joined(text)
+
+
+def token_counts(reply: dict[str, Any]) -> tuple[int, int]:
+    """Return the numbers of prompt and completion tokens, 0 where the server does not count."""
+    usage = reply.get("usage")
+    counts = [usage.get(key) if isinstance(usage, dict) else 0 for key in ("prompt_tokens", "completion_tokens")]
+    prompt, completion = (count if isinstance(count, int) else 0 for count in counts)
+    return prompt, completion
+
+
+def top_tokens(choice: dict[str, Any]) -> list[tuple[str, float]] | None:
+    """Return the most probable first tokens with their log-probabilities; None where the server reports none.
+
+    Servers use two forms: chats have a list of tokens, older completions one mapping per place.
+
+    Raises:
+        GaveUpError: The model ended its answer before the first token.
+    """
+    logprobs = choice.get("logprobs")
+    if not isinstance(logprobs, dict):
+        return None
+    places = next((logprobs[key] for key in ("content", "top_logprobs") if isinstance(logprobs.get(key), list)), None)
+    if places is None:
+        return None
+    if not places:
+        raise GaveUpError("no token", "an answer of no token at all")
+    first = places[0]
+    if isinstance(first, dict) and "logprob" in first:
+        first = first.get("top_logprobs") or [first]
+    return list(_pairs(first))
+
+
+def _pairs(tokens: Any) -> Iterator[tuple[str, float]]:
+    """Yield the well-formed pairs of either form."""
+    if isinstance(tokens, dict):
+        tokens = [{"token": token, "logprob": logprob} for token, logprob in tokens.items()]
+    for entry in tokens if isinstance(tokens, list) else []:
+        token, logprob = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
+        if isinstance(token, str) and isinstance(logprob, int | float) and math.isfinite(logprob):
+            yield token, float(logprob)
+
+
+def logprob_of(answer: str, tokens: Sequence[tuple[str, float]]) -> float | None:
+    """Return the log-probability of an answer, with or without white space around it; None if it is missing."""
+    found = [logprob for token, logprob in tokens if token.strip(_SPACES) == answer.strip()]
+    if not found:
+        return None
+    top = max(found)
+    return top + math.log(sum(math.exp(logprob - top) for logprob in found))
+
+
+def joined(text: str) -> str:
+    """Put halves of surrogate pairs together, and the replacement character for lone ones, which no JSON may hold."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _start(body: bytes) -> str:
+    return repr(body[:80].decode("utf-8", "replace"))

@@ -1,0 +1,27 @@
+"""Mentions and their candidates as the rows that a cross-encoder reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..models.marked import EntityLine, MarkedTokenizer, Row, describe
+from ..types import EntityText, Mention
+
+
+def pair_rows(
+    tokenizer: MarkedTokenizer, mentions: Sequence[Mention], candidates: Sequence[Sequence[EntityText]]
+) -> list[list[Row]]:
+    """Return a row for each mention and each of its candidates; equal texts are tokenised once."""
+    own = list(dict.fromkeys(mentions))
+    lines = list(dict.fromkeys(line_of(text) for texts in candidates for text in texts))
+    first = dict(zip(own, tokenizer.mentions(own), strict=True))
+    second = dict(zip(lines, tokenizer.entities(lines), strict=True))
+    return [
+        [tokenizer.row(first[mention], second[line_of(text)]) for text in texts]
+        for mention, texts in zip(mentions, candidates, strict=True)
+    ]
+
+
+def line_of(text: EntityText) -> EntityLine:
+    """Return the name of a candidate and what describes it."""
+    return EntityLine(text.name, describe(text.definition, text.synonyms, text.parents))
