@@ -25,7 +25,7 @@ class Before:
     disabled: list[str]
 
     @classmethod
-    def of(cls, nlp: Language, retriever: Any, disabled: list[str]) -> Before:
+    def of(cls, retriever: Any, disabled: list[str]) -> Before:
         """Note it; ``disabled`` are the components that the pipeline itself has disabled."""
         stages = {stage.view: stage.settings for stage in retriever.stages if hasattr(stage, "settings")}
         return cls(retriever.space, retriever.reformulator, {"retriever": retriever.settings, **stages}, disabled)

@@ -79,7 +79,7 @@ def adjust(nlp: Language, *, spans_key: str | None, k: int) -> None:
 
 
 def check_free(out: Path, overwrite: bool) -> None:
-    """Raise unless the folder may be written: a new one, an empty one, or with ``overwrite`` an earlier pipeline.
+    """Check that the folder may be written: a new one, an empty one, or with ``overwrite`` an earlier pipeline.
 
     Raises:
         ConfigError: It may not; the message says why.

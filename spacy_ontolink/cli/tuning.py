@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 
+
 class Remembering:
     """A reformulator that is asked once for each mention, however often its pools are made anew."""
 
@@ -179,7 +180,8 @@ class Tuner:
         settings = self.retriever.settings
         lookups, _ = self._lookups()
         with self.bar("Tuning the retriever") as report:
-            step = tune_retriever(self.space, lookups, settings.k, _present(settings), report)
+            at = None if self.stages.keys() & {"surface", "context"} else 1
+            step = tune_retriever(self.space, lookups, settings.k, _present(settings), at=at, tick=report)
         self._note(step, "retriever")
         if step.changed:
             self.retriever.settings = replace(settings, **step.after)
@@ -219,7 +221,9 @@ class Tuner:
         base = "surface" if "surface" in pools.views else "retriever"
         texts = [item.mention().text for item in items]
         names = unique_names(self.space.kb, texts)
-        ids = [item.answer.columns["id"][place] for item, place in zip(items, pools.first(pools.views[base]), strict=True)]
+        ids = [
+            item.answer.columns["id"][place] for item, place in zip(items, pools.first(pools.views[base]), strict=True)
+        ]
         decided = np.array([names.get(text) == id for text, id in zip(texts, ids, strict=True)], bool)
         step = tune_cascade(pools.take(linkable), base, "context", weights, decided[linkable])
         if not wanted:

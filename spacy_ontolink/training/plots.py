@@ -20,13 +20,13 @@ def plot_tuning(folder: Path, steps: Sequence[Step], measures: dict[str, Any] | 
     """
     require("matplotlib", "plots", "Drawing the curves")
     draw: dict[str, Callable[[Any, Step], None]] = {
-        "retriever": _pooling_and_weights, "surface": _pooling_and_weights, "fusion": _alpha, "cascade": _cascade,
+        "retriever": _weights_and_pooling, "surface": _weights_and_pooling, "fusion": _alpha, "cascade": _cascade,
         "threshold": _threshold,
     }  # fmt: skip
     paths = []
     for step in steps:
         if step.name in draw and len(step.curve) > 1:
-            figure, axes = _figure(2 if step.name in ("retriever", "surface") else 1)
+            figure, axes = _figure(1 + _weighed(step))
             draw[step.name](axes, step)
             figure.suptitle(f"{step.name}, {step.n:,} mentions")
             paths.append(_save(figure, folder / f"{step.name}.png"))
@@ -52,28 +52,37 @@ def _save(figure: Any, path: Path) -> Path:
     return path
 
 
-def _lines(axes: Any, points: Sequence[Setting], x: str, mark: Any, label: str | None = None) -> None:
+def _lines(axes: Any, points: Sequence[Setting], x: str, mark: Any, label: str | None = None, dots: str = ".") -> None:
     points = sorted(points, key=lambda point: point[x])
-    axes.plot([point[x] for point in points], [point["value"] for point in points], marker=".", label=label)
+    axes.plot([point[x] for point in points], [point["value"] for point in points], marker=dots, label=label)
     if mark is not None:
         axes.axvline(mark, color="grey", linestyle=":", linewidth=1)
 
 
-def _pooling_and_weights(axes: Any, step: Step) -> None:
-    """Left, lambda at the weights chosen; right, the weight of the mention at the lambda chosen, by the rest's mix."""
+def _weighed(step: Step) -> bool:
+    """Whether several mixes of the query were tried."""
+    return len({tuple(point.get("weights", ())) for point in step.curve}) > 1
+
+
+def _weights_and_pooling(axes: Any, step: Step) -> None:
+    """Draw lambda at the weights chosen; beside it, the mention's weight at the lambda chosen, by the rest's mix."""
     chosen = step.after
-    _lines(axes[0], [p for p in step.curve if p["weights"] == chosen["weights"]], "pooling", chosen["pooling"])
-    axes[0].set(xlabel="lambda", ylabel=step.measure)
-    here = [p for p in step.curve if p["pooling"] == chosen["pooling"]]
+    left, right = axes if _weighed(step) else (axes, None)
+    here = [point for point in step.curve if point["weights"] == chosen["weights"]]
+    _lines(left, here, "pooling", chosen["pooling"])
+    left.set(xlabel="lambda", ylabel=step.measure)
+    if right is None:
+        return
     kinds: dict[str, Callable[[float, float], bool]] = {
-        "standard name": lambda s, h: s >= 0 and h == 0, "both": lambda s, h: s == h, "hypernym": lambda s, h: s == 0,
-    }  # fmt: skip
+        "standard name": lambda name, hypernym: not hypernym,
+        "both": lambda name, hypernym: name == hypernym,
+        "hypernym": lambda name, hypernym: not name,
+    }
     for label, fits in kinds.items():
-        points = [{"w_m": p["weights"][0], "value": p["value"]} for p in here if fits(*p["weights"][1:])]
-        _lines(axes[1], points, "w_m", None, label)
-    axes[1].axvline(chosen["weights"][0], color="grey", linestyle=":", linewidth=1)
-    axes[1].set(xlabel="weight of the mention")
-    axes[1].legend()
+        here = [point for point in step.curve if point["pooling"] == chosen["pooling"] and fits(*point["weights"][1:])]
+        _lines(right, [{"w": p["weights"][0], "value": p["value"]} for p in here], "w", chosen["weights"][0], label)
+    right.set(xlabel="weight of the mention; the rest:")
+    right.legend()
 
 
 def _alpha(axes: Any, step: Step) -> None:
@@ -88,10 +97,10 @@ def _cascade(axes: Any, step: Step) -> None:
 
 
 def _threshold(axes: Any, step: Step) -> None:
-    _lines(axes, step.curve, "threshold", step.after["threshold"], step.measure)
+    _lines(axes, step.curve, "threshold", step.after["threshold"], step.measure, "")
     for key in ("precision", "answered"):
         points = [{"threshold": p["threshold"], "value": p[key]} for p in step.curve if p[key] is not None]
-        _lines(axes, points, "threshold", None, key)
+        _lines(axes, points, "threshold", None, key, "")
     axes.set(xlabel="threshold on the probability")
     axes.legend()
 

@@ -72,8 +72,8 @@ def tune_rejection(pools: Pools, fused: Floats2d, is_nil: Bools1d, precision: fl
           "ece": expected_calibration_error(values, right)} for name, values in found.items()],
         "before: by the fused score",
     )  # fmt: skip
-    threshold, step = _threshold(probability, right, is_nil, pools.fold, precision)
-    said = probability < threshold if threshold is not None else np.zeros(len(right), bool)
+    threshold, step, accepted = _threshold(probability, right, is_nil, pools.fold, precision)
+    said = ~accepted
     measures = {
         **evaluate_nil(is_nil, said, right),
         "nil_auroc": auroc(-probability, is_nil),
@@ -99,7 +99,8 @@ def _cross_fitted(features: dict[str, Floats1d], right: Bools1d, fold: Ints1d, m
 
 def _threshold(
     probability: Floats1d, right: Bools1d, is_nil: Bools1d, fold: Ints1d, precision: float | None
-) -> tuple[float | None, Step]:
+) -> tuple[float | None, Step, Bools1d]:
+    """Return the threshold, the step, and the mentions accepted by thresholds chosen on the other folds, (B,)."""
     levels = np.unique(np.append(0.0, np.floor(probability.astype(np.float64) * 1e4) / 1e4))
     if len(levels) > LEVELS:
         levels = np.unique(np.quantile(levels, np.linspace(0, 1, LEVELS), method="lower"))
@@ -123,12 +124,13 @@ def _threshold(
     values = outcome.mean(axis=1)
     chosen = float(levels[best]) or None
     curve: list[Setting] = [
-        {"threshold": float(level), "value": float(value), "answered": float(taken.mean()),
-         "precision": float(right[taken].mean()) if taken.any() else None}
-        for level, value, taken in zip(levels, values, accepted, strict=True)
+        {"threshold": float(level), "value": float(value), "answered": float(kept.mean()),
+         "precision": float(right[kept].mean()) if kept.any() else None}
+        for level, value, kept in zip(levels, values, accepted, strict=True)
     ]  # fmt: skip
     honest = float(cross_fitted(outcome, fold, choose).mean())
+    taken = cross_fitted(accepted, fold, choose)
     note = "" if precision is None else f"chosen for a precision of {precision:.0%}"
     before, after = {"threshold": None}, {"threshold": chosen}
     facts = (before, after, float(values[0]), float(values[best]), honest)
-    return chosen, Step("threshold", "accuracy with NIL", len(right), *facts, curve, note)
+    return chosen, Step("threshold", "accuracy with NIL", len(right), *facts, curve, note), taken

@@ -106,7 +106,9 @@ def grid_of(space: EntitySpace, queries: Sequence[Query]) -> list[Setting]:
     return [{"weights": mix, "pooling": lambda_} for mix in weights for lambda_ in pooling]
 
 
-def tune_retriever(space: EntitySpace, lookups: Lookups, k: int, present: Setting, tick: Tick | None = None) -> Step:
+def tune_retriever(
+    space: EntitySpace, lookups: Lookups, k: int, present: Setting, *, at: int | None = None, tick: Tick | None = None
+) -> Step:
     """Tune weights and lambda of the retriever by Recall@K (section 3.1).
 
     Args:
@@ -114,8 +116,10 @@ def tune_retriever(space: EntitySpace, lookups: Lookups, k: int, present: Settin
         lookups: Mentions.
         k: K.
         present: The present ``weights`` and ``pooling``.
+        at: The depth that counts: K by default; 1 where no later stage puts the first candidate right.
         tick: See ``tune_grid``.
     """
+    depth = at or k
     groups: dict[int, list[int]] = {}
     for number, mask in enumerate(lookups.masks):
         groups.setdefault(id(mask), []).append(number)
@@ -132,9 +136,9 @@ def tune_retriever(space: EntitySpace, lookups: Lookups, k: int, present: Settin
         for (numbers, queries), texts in zip(batches, encoded, strict=True):
             allowed = lookups.masks[numbers[0]]
             entities[numbers] = retrieve(pooled[lambda_], queries, k, allowed, setting["weights"], texts).entities
-        return np.asarray(lookups.right(entities).any(axis=1))
+        return np.asarray(lookups.right(entities[:, :depth]).any(axis=1))
 
-    return _tune_by_pooling("retriever", f"recall_at_{k}", space, lookups, right_of, present, tick)
+    return _tune_by_pooling("retriever", f"recall_at_{depth}", space, lookups, right_of, present, tick)
 
 
 def tune_surface(
