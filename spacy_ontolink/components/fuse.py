@@ -18,6 +18,7 @@ from .stage import Item, Stage, reranked, view_of
 __all__ = ["Fuser", "make_fuse"]
 
 VIEWS = ("retriever", "surface", "context")
+_KINDS = {"NAME": EXACT_NAME, "EXACT": EXACT_SYNONYM}
 
 
 class Fuser(Stage):
@@ -104,14 +105,18 @@ def _table(items: Sequence[Item], view: str, valid: np.ndarray) -> np.ndarray | 
 
 
 def _exactness(item: Item) -> list[int]:
-    """How each candidate's matched name meets the very text of the mention, or its long form."""
-    texts = {normalise(text) for text in (item.mention().text, item.answer.texts.get("long_form", "")) if text}
+    """How each candidate's matched name meets the very text of the mention, or its long form.
+
+    The retriever gives such a name the score 1, so that few others need to be compared.
+    """
     columns = item.answer.columns
-    kinds = {"NAME": EXACT_NAME, "EXACT": EXACT_SYNONYM}
-    return [
-        kinds.get(scope, NOT_EXACT) if normalise(matched) in texts else NOT_EXACT
-        for matched, scope in zip(columns["matched"], columns["scope"], strict=True)
-    ]
+    kinds = [NOT_EXACT] * len(columns["id"])
+    perfect = [place for place, score in enumerate(columns["scores"]["retriever"]) if score >= 1]
+    texts = {normalise(text) for text in (item.mention().text, item.answer.texts.get("long_form", "")) if text}
+    for place in perfect:
+        if columns["scope"][place] in _KINDS and normalise(columns["matched"][place]) in texts:
+            kinds[place] = _KINDS[columns["scope"][place]]
+    return kinds
 
 
 @Language.factory(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -102,10 +103,12 @@ def reranked(answer: Answer, view: str, scores: Floats1d, order: np.ndarray | No
     finite = np.isfinite(scores)
     if order is None:
         order = np.argsort(-np.where(finite, scores, -np.inf), kind="stable")
-    known = [float(score) if is_finite else None for score, is_finite in zip(scores, finite, strict=True)]
-    views = answer.columns["scores"] | {view: known}
-    columns: Columns = {key: _take(value, order) for key, value in answer.columns.items() if key != "scores"}
-    columns["scores"] = {name: _take(values, order) for name, values in views.items()}
+    known = np.where(finite, scores, 0.0).astype(float).tolist()
+    for position in np.flatnonzero(~finite).tolist():
+        known[position] = None
+    turn = _permutation(order.tolist())
+    columns: Columns = {key: turn(value) for key, value in answer.columns.items() if key != "scores"}
+    columns["scores"] = {name: turn(values) for name, values in (answer.columns["scores"] | {view: known}).items()}
     return Answer(columns["id"][0], columns, answer.texts)
 
 
@@ -115,5 +118,6 @@ def view_of(answer: Answer, view: str) -> Floats1d | None:
     return None if scores is None else np.array([np.nan if s is None else s for s in scores], np.float32)
 
 
-def _take(values: Sequence[object], order: np.ndarray) -> tuple[object, ...]:
-    return tuple(values[position] for position in order)
+def _permutation(order: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return what puts a column into this order."""
+    return itemgetter(*order) if len(order) > 1 else tuple
