@@ -1,7 +1,6 @@
 import pytest
 
 
-
 def only(sentences):
     (sentence,) = sentences
     return sentence
@@ -21,7 +20,10 @@ def test_a_name_of_several(explained):
 
 def test_a_lead_is_told_by_view_and_what_the_runner_up_has_better(explained):
     one = explained(
-        "body fat percentage of feed", surface={}, context={}, fused={"weights": {"retriever": 0.0, "surface": 0.2, "context": 0.8}}
+        "body fat percentage of feed",
+        surface={},
+        context={},
+        fused={"weights": {"retriever": 0.0, "surface": 0.2, "context": 0.8}},
     )
     first, second = one.candidates[:2]
     assert one.reasons[0].startswith(f"{first.title} leads {second.title} by ")

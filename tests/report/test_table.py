@@ -7,7 +7,6 @@ from rich.console import Console
 from spacy_ontolink.report import show
 
 
-
 def shown(one, width=100):
     file = io.StringIO()
     show(one, Console(file=file, width=width, highlight=False, markup=False))
@@ -20,7 +19,16 @@ def test_a_table_keeps_to_its_width(explained, calibration, width):
     text = shown(one, width)
     assert max(map(len, text.splitlines())) <= width
     assert "The [[milk yields]] fell." in text
-    for part in ("retriever", "surface", "context", "fused", "z +", f"p {one.linked.probability:.3f}", "T:2", "parents:"):
+    for part in (
+        "retriever",
+        "surface",
+        "context",
+        "fused",
+        "z +",
+        f"p {one.linked.probability:.3f}",
+        "T:2",
+        "parents:",
+    ):
         assert part in text
 
 
