@@ -181,6 +181,11 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    PRECISION_OUT_OF_REACH = (
+        "No threshold reaches a precision of {wanted:.0%} on these mentions; the {n} most probable answers have "
+        "{reached:.0%}. Ask for less, or give more mentions."
+    )
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
@@ -190,6 +195,7 @@ class Errors:
     NOT_GZIP = "{path} is not a whole gzip file: {reason}"
     NO_DOCUMENTS = "{path}: no document in it."
     NO_MENTIONS = "{path}: no mention in it to {verb}.{hint}"
+    NO_SYNONYMS = "{name} has no synonyms to hold out: give a file of annotated mentions to tune on."
     NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
     LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
     NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"
