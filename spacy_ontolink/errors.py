@@ -71,6 +71,7 @@ class Errors:
     NOT_A_PART = "'{setting}' must be a {wanted}, but the config gives a {got}; name a registered one with '@'."
     MISSING_EXTRA = "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\""
     FILE_MISSING = "No such file or folder: {path}"
+    OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
     FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
 
     # kb and readers
@@ -131,6 +132,7 @@ class Errors:
     NO_LOGPROB = "{name} did not report a probability for the answer '{answer}'."
     PROMPT_TOO_LONG = "the parts of a prompt that are not cut take {given} tokens of the {limit} in max_length"
     ADAPTER_RANK = "The LoRA adapter in {path} has rank {rank}, but vLLM takes at most {most}."
+    PROMPT_EMPTY = "the prompt is empty"
     NOT_A_NUMBER = "the model gave scores that are not numbers"
     CHAT_TEMPLATE = "The model's chat template does not work: {reason}"
     NO_DENSE_BLOCK = (

@@ -160,7 +160,8 @@ class OntologyRetriever(LinkingPipe, Provider):
             if self.name in blocks:
                 self._variables |= variables(blocks[self.name])
                 blocks[self.name] = names_only(blocks[self.name])
-            forget_folders(nlp.config, self._variables)
+            # The stages are not initialized themselves, and may name models of this machine, too.
+            forget_folders(nlp.config, self._variables.union(*(stage._variables for stage in self.stages)))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Score the links; where the pipeline has nothing that finds mentions, link those of the references first."""

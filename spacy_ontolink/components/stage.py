@@ -97,14 +97,15 @@ class Stage(LinkingPipe, Listener):
 def reranked(answer: Answer, view: str, scores: Floats1d, order: np.ndarray | None = None) -> Answer:
     """Return the answer with a score per candidate, (K,), ranked by it, and the first one's id.
 
-    Equal scores keep their order; a candidate without a finite score goes behind those that have one. ``order`` is
-    given by a stage with ties broken in its own way.
+    Equal scores keep their order; a candidate without a finite score goes behind those that have one, and the record
+    tells apart NaN (failed; kept as None) and -inf (not asked). ``order`` is given by a stage with ties broken in its
+    own way.
     """
     finite = np.isfinite(scores)
     if order is None:
         order = np.argsort(-np.where(finite, scores, -np.inf), kind="stable")
-    known = np.where(finite, scores, 0.0).astype(float).tolist()
-    for position in np.flatnonzero(~finite).tolist():
+    known = np.asarray(scores, float).tolist()
+    for position in np.flatnonzero(np.isnan(scores)).tolist():
         known[position] = None
     turn = _permutation(order.tolist())
     columns: Columns = {key: turn(value) for key, value in answer.columns.items() if key != "scores"}
@@ -113,7 +114,7 @@ def reranked(answer: Answer, view: str, scores: Floats1d, order: np.ndarray | No
 
 
 def view_of(answer: Answer, view: str) -> Floats1d | None:
-    """Return a view's scores, (K,), NaN where it has none; None if the view was not computed."""
+    """Return a view's scores, (K,), NaN where it failed, -inf where it was not asked; None if not computed."""
     scores = answer.columns["scores"].get(view)
     return None if scores is None else np.array([np.nan if s is None else s for s in scores], np.float32)
 

@@ -44,7 +44,7 @@ def test_marks_are_taken_out(text, clean, mentions):
     ],
 )
 def test_marks_that_make_no_sense_are_refused(refused, pipeline, text, words):
-    with pytest.raises(DataError, match="[Mm]ark"):
+    with pytest.raises(DataError, match=r"[Mm]ark"):
         parse_marks(text)
     assert words in refused("explain", pipeline, text)
 

@@ -1,3 +1,5 @@
+import warnings
+
 import pytest
 
 CHAT = (
@@ -43,7 +45,7 @@ def save_tokenizer(folder, chat=CHAT):
     return tokenizer
 
 
-def save_model(folder, kind, seed=0, chat=CHAT, **settings):
+def save_causal(folder, kind, seed=0, chat=CHAT, **settings):
     """A folder with a tiny causal model of random weights."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
@@ -56,14 +58,20 @@ def save_model(folder, kind, seed=0, chat=CHAT, **settings):
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
     )
-    getattr(transformers, f"{kind}ForCausalLM")(config).eval().save_pretrained(folder)
+    transformers.AutoModelForCausalLM.from_config(config).eval().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def save_model():
+    """A function that makes folders with tiny models."""
+    return save_causal
 
 
 @pytest.fixture(scope="session")
 def qwen(tmp_path_factory):
     """A Qwen3 of three layers."""
-    return save_model(tmp_path_factory.mktemp("models") / "qwen", "Qwen3")
+    return save_causal(tmp_path_factory.mktemp("models") / "qwen", "Qwen3")
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +83,9 @@ def adapter(qwen, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "adapter"
     torch.manual_seed(1)
     model = transformers.AutoModelForCausalLM.from_pretrained(qwen)
-    adapted = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # peft uses what this version of transformers deprecates
+        config = peft.LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False)
+        adapted = peft.get_peft_model(model, config)
     adapted.save_pretrained(folder)
     return folder

@@ -19,16 +19,8 @@ def test_a_table_keeps_to_its_width(explained, calibration, width):
     text = shown(one, width)
     assert max(map(len, text.splitlines())) <= width
     assert "The [[milk yields]] fell." in text
-    for part in (
-        "retriever",
-        "surface",
-        "context",
-        "fused",
-        "z +",
-        f"p {one.linked.probability:.3f}",
-        "T:2",
-        "parents:",
-    ):
+    probability = f"p {one.linked.probability:.3f}"
+    for part in ("retriever", "surface", "context", "fused", "z +", probability, "T:2", "parents:"):
         assert part in text
 
 
