@@ -182,8 +182,8 @@ class Errors:
     )
 
     PRECISION_OUT_OF_REACH = (
-        "No threshold reaches a precision of {wanted:.0%} on these mentions; the {n} most probable answers have "
-        "{reached:.0%}. Ask for less, or give more mentions."
+        "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
+        "most probable answers. Ask for less, or give more mentions."
     )
 
     # documents and command line

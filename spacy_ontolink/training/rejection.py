@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calibration import Calibration, Method, features_of, fit_calibration
+from ..calibration import FEWEST, Calibration, Method, features_of, fit_calibration
 from ..errors import DataError, Errors
 from ..metrics import auroc, evaluate_nil, expected_calibration_error, reliability
 from ..types import Bools1d, Floats1d, Floats2d, Ints1d
@@ -45,8 +45,8 @@ def tune_rejection(pools: Pools, fused: Floats2d, is_nil: Bools1d, precision: fl
         pools: Pools of all mentions, those without an entity included.
         fused: Their fused scores, (B, K).
         is_nil: Which mentions have no entity, (B,).
-        precision: Accept as much as possible at this precision; None for the highest accuracy, in which a ``NIL``
-            rightly said counts as right.
+        precision: Accept as much as possible at this precision, of ``FEWEST`` answers at least; None for the highest
+            accuracy, in which a ``NIL`` rightly said counts as right.
 
     Raises:
         DataError: There is too little to calibrate on, or no threshold reaches the precision.
@@ -110,10 +110,10 @@ def _threshold(
     def choose(part: Bools1d) -> int:
         if precision is None:
             return int(outcome[:, part].mean(axis=1).argmax())
-        kept = accepted[:, part].sum(axis=1)
-        reached = (accepted & right)[:, part].sum(axis=1) >= precision * kept
-        fine = np.flatnonzero(reached & (kept > 0))
-        return int(fine[0]) if len(fine) else len(levels) - 1
+        kept, hits = accepted[:, part].sum(axis=1), (accepted & right)[:, part].sum(axis=1)
+        shares = np.where(kept >= FEWEST, hits / np.maximum(kept, 1), -1.0)  # of fewer answers a share says little
+        fine = np.flatnonzero(shares >= precision)
+        return int(fine[0] if len(fine) else shares.argmax())
 
     everywhere = np.ones(len(right), bool)
     best = choose(everywhere)
@@ -122,7 +122,6 @@ def _threshold(
             wanted=precision, reached=float(right[accepted[best]].mean()), n=int(accepted[best].sum())
         ))  # fmt: skip
     values = outcome.mean(axis=1)
-    chosen = float(levels[best]) or None
     curve: list[Setting] = [
         {"threshold": float(level), "value": float(value), "answered": float(kept.mean()),
          "precision": float(right[kept].mean()) if kept.any() else None}
@@ -131,6 +130,9 @@ def _threshold(
     honest = float(cross_fitted(outcome, fold, choose).mean())
     taken = cross_fitted(accepted, fold, choose)
     note = "" if precision is None else f"chosen for a precision of {precision:.0%}"
+    if precision is None and best and honest <= values[0]:
+        best, taken, note = 0, everywhere, "none: on other mentions than it was chosen on, it gains nothing"
+    chosen = float(levels[best]) or None
     before, after = {"threshold": None}, {"threshold": chosen}
     facts = (before, after, float(values[0]), float(values[best]), honest)
     return chosen, Step("threshold", "accuracy with NIL", len(right), *facts, curve, note), taken
