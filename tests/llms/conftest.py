@@ -45,7 +45,7 @@ def save_tokenizer(folder, chat=CHAT):
     return tokenizer
 
 
-def save_causal(folder, kind, seed=0, chat=CHAT, **settings):
+def save_model(folder, kind, seed=0, chat=CHAT, **settings):
     """A folder with a tiny causal model of random weights."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
@@ -62,16 +62,16 @@ def save_causal(folder, kind, seed=0, chat=CHAT, **settings):
     return folder
 
 
-@pytest.fixture(scope="session")
-def save_model():
+@pytest.fixture(scope="session", name="save_model")
+def model_maker():
     """A function that makes folders with tiny models."""
-    return save_causal
+    return save_model
 
 
 @pytest.fixture(scope="session")
 def qwen(tmp_path_factory):
     """A Qwen3 of three layers."""
-    return save_causal(tmp_path_factory.mktemp("models") / "qwen", "Qwen3")
+    return save_model(tmp_path_factory.mktemp("models") / "qwen", "Qwen3")
 
 
 @pytest.fixture(scope="session")
