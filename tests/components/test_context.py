@@ -107,7 +107,7 @@ def test_candidates_that_were_not_asked_count_as_the_worst_of_those_that_were(ma
     nlp.add_pipe("ontolink_fuse", config={"weights": {"surface": 0.0, "context": 1.0}})
     for span in nlp(TEXT).ents:
         rows = [(row["scores"]["context"], row["score"]) for row in span._.ontolink]
-        lowest = min(fused for context, fused in rows if context is not None)
+        lowest = min((fused for context, fused in rows if context is not None), default=None)
         assert all(fused == lowest for context, fused in rows if context is None)
 
 
