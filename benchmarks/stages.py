@@ -27,10 +27,10 @@ from spacy_ontolink.rerankers.pairs import pair_rows
 from spacy_ontolink.space import EntitySpace, Query, retrieve
 from spacy_ontolink.types import EntityText, Mention
 
-SEED, HIDE, LIMIT = 0, 0.1, 1000
-TOP_N, NEGATIVES, MENTIONS, BATCH, RATE = 16, 7, 1500, 8, 5e-5
-WINDOW = 400  # characters to either side of a training mention
-TOKENS = {"mention_tokens": 64, "entity_tokens": 64}
+SEED, HIDE, LIMIT, LIMIT_CONTEXT = 0, 0.1, 1000, 400
+TOP_N, NEGATIVES, MENTIONS, BATCH, RATE = 8, 5, 600, 8, 1e-4
+WINDOW = 200  # characters to either side of a training mention
+TOKENS = {"mention_tokens": 40, "entity_tokens": 32}
 CORPORA = ("ncbi_disease", "gsc_plus")
 Task = tuple[Mention, list[EntityText]]
 """A mention and some of its candidates, the right one first."""
@@ -103,12 +103,12 @@ def train(tasks: list[Task], base: Path, out: Path) -> None:
     networks.save_network(out, network, own)
 
 
-def tune(nlp: Language, dev: Path, scratch: Path) -> dict[str, Any]:
+def tune(nlp: Language, dev: Path, scratch: Path, limit: int = LIMIT) -> dict[str, Any]:
     """Save the pipeline, tune it from the command line, and return what that says without its curves."""
     nlp.add_pipe("ontolink_fuse")
     nlp.to_disk(scratch / "pipeline")
     command = [sys.executable, "-m", "spacy_ontolink", "tune", scratch / "pipeline", dev, scratch / "tuned"]
-    subprocess.run([*command, "--hide", str(HIDE), "--seed", str(SEED), "--limit", str(LIMIT)], check=True)
+    subprocess.run([*command, "--hide", str(HIDE), "--seed", str(SEED), "--limit", str(limit)], check=True)
     said: dict[str, Any] = json.loads((scratch / "tuned" / "tuning.json").read_text(encoding="utf-8"))
     for step in said["steps"]:
         if step["name"] != "cascade":
@@ -137,7 +137,7 @@ def main() -> None:
             seconds, _ = cpu_seconds(lambda: train(tasks, given.minilm, model))
             reranker = {"@ontolink_rerankers": "spacy-ontolink.CrossEncoder.v1", "model": str(model), **TOKENS}
             nlp.add_pipe("ontolink_context_rerank", config={"reranker": reranker, "top_n": TOP_N})
-            said = tune(nlp, folder / "dev.jsonl", Path(scratch))
+            said = tune(nlp, folder / "dev.jsonl", Path(scratch), LIMIT_CONTEXT)
         facts = {"trained_on": len(tasks), "candidates": int(np.mean([len(texts) for _, texts in tasks])),
                  "training_cpu_seconds": round(seconds)}  # fmt: skip
         rows.append({"corpus": f"{CORPORA[0]} dev", "views": "retriever, surface, context", **facts, **said})
