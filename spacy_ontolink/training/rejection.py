@@ -128,11 +128,11 @@ def _threshold(
         for level, value, kept in zip(levels, values, accepted, strict=True)
     ]  # fmt: skip
     honest = float(cross_fitted(outcome, fold, choose).mean())
-    taken = cross_fitted(accepted, fold, choose)
     note = "" if precision is None else f"chosen for a precision of {precision:.0%}"
     if precision is None and best and honest <= values[0]:
-        best, taken, note = 0, everywhere, "none: on other mentions than it was chosen on, it gains nothing"
+        best, note = 0, "none: on other mentions than it was chosen on, it gains nothing"
     chosen = float(levels[best]) or None
+    taken = everywhere if chosen is None else cross_fitted(accepted, fold, choose)
     before, after = {"threshold": None}, {"threshold": chosen}
     facts = (before, after, float(values[0]), float(values[best]), honest)
     return chosen, Step("threshold", "accuracy with NIL", len(right), *facts, curve, note), taken
