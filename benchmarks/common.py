@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import random
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ import spacy
 from spacy_ontolink import __version__
 from spacy_ontolink.files import replacing, write_json
 from spacy_ontolink.kb import KnowledgeBase
-from spacy_ontolink.types import Entity
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -45,24 +43,6 @@ def cpu_seconds(run: Callable[[], Any]) -> tuple[float, Any]:
     start = time.process_time()
     result = run()
     return time.process_time() - start, result
-
-
-def hold_out_synonyms(
-    entities: Sequence[Entity], share: float, seed: int
-) -> tuple[list[Entity], list[tuple[str, str]]]:
-    """Take a share of the EXACT synonyms out of an ontology, as mentions with a known id."""
-    chance = random.Random(seed)
-    kept, mentions = [], []
-    for entity in entities:
-        synonyms = []
-        for synonym in entity.synonyms:
-            if not entity.obsolete and synonym.scope == "EXACT" and chance.random() < share:
-                mentions.append((synonym.text, entity.id))
-            else:
-                synonyms.append(synonym)
-        fields = {name: getattr(entity, name) for name in entity.__dataclass_fields__}
-        kept.append(Entity(**(fields | {"synonyms": tuple(synonyms)})))
-    return kept, mentions
 
 
 class CharTfidf:

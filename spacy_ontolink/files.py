@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .errors import Errors, StateError
+from .errors import DataError, Errors, StateError
 
 REBUILD = "ontolink build ONTOLOGY OUT"
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1", "I8": "|i1", "I16": "<i2", "I32": "<i4",
@@ -40,6 +40,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Works for files and folders, and follows links. When the block raises, ``path`` is as it was and the temporary one
     is gone. A device or a pipe cannot be replaced and is yielded itself.
+
+    Raises:
+        DataError: A file would take the place of a folder, or a folder that of a file.
     """
     path = Path(path).resolve()
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -57,6 +60,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def _swap(new: Path, path: Path, aside: Path) -> None:
     """Put ``new`` in the place of ``path``; a folder has to step aside first, and comes back if that fails."""
+    if path.exists() and path.is_dir() != new.is_dir():
+        kinds = ("folder", "file") if path.is_dir() else ("file", "folder")
+        raise DataError(Errors.OTHER_KIND.format(path=path, there=kinds[0], new=kinds[1]))
     if not path.is_dir():
         os.replace(new, path)
         return

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_ontolink.errors import StateError
+from spacy_ontolink.errors import DataError, StateError
 from spacy_ontolink.files import cache_folder, open_tensors, read_json, replacing, safe_join, write_json, write_tensors
 
 
@@ -103,3 +103,17 @@ def test_the_cache_can_be_moved(tmp_path, monkeypatch):
     assert cache_folder() == tmp_path
     monkeypatch.delenv("ONTOLINK_CACHE")
     assert "spacy-ontolink" in cache_folder().parts
+
+
+@pytest.mark.parametrize("there", ["file", "folder"])
+def test_a_file_never_takes_the_place_of_a_folder_nor_a_folder_that_of_a_file(tmp_path, there):
+    path = tmp_path / "out"
+    if there == "folder":
+        path.mkdir()
+        (path / "kept").write_text("kept")
+    else:
+        path.write_text("kept")
+    with pytest.raises(DataError, match=f"is a {there}"), replacing(path) as new:
+        new.write_text("lost") if there == "folder" else new.mkdir()
+    assert (path / "kept" if there == "folder" else path).read_text() == "kept"
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]

@@ -55,12 +55,13 @@ def build(
     from ..errors import DataError, Errors
     from .building import check_parts, configured_loaders, fill, read_all
     from .console import bar, step
+    from .pipelines import check_free
 
     start = time.perf_counter()
     for path in [*ontologies, *([config] if config else [])]:
         if not path.exists():
             raise DataError(Errors.FILE_MISSING.format(path=path))
-    _check_free(out, overwrite)
+    check_free(out, overwrite)
     if config:
         _refuse(context, _SETTINGS, f"--config {config}")
     parts = {"encoder": _encoder(encoder, hybrid, weight), "index": _index(index)}
@@ -80,21 +81,6 @@ def build(
     with step(f"Saving {out}"):
         _save(nlp, out)
     _summarise(nlp, out, time.perf_counter() - start)
-
-
-def _check_free(out: Path, overwrite: bool) -> None:
-    """Raise unless the folder may be written: a new one, an empty one, or with ``overwrite`` an earlier pipeline."""
-    from ..errors import ConfigError, Errors
-
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
-    if any(out.iterdir()):
-        if not (out / "config.cfg").is_file():
-            raise ConfigError(Errors.OUT_FOREIGN.format(path=out))
-        if not overwrite:
-            raise ConfigError(Errors.OUT_EXISTS.format(path=out))
 
 
 def _refuse(context: typer.Context | None, names: Sequence[str], other: str) -> None:

@@ -11,7 +11,7 @@ from ..errors import ConfigError, Errors, OntolinkError
 if TYPE_CHECKING:
     from spacy.language import Language
 
-RETRIEVER = "ontolink_retriever"
+RETRIEVER, FUSER = "ontolink_retriever", "ontolink_fuse"
 
 
 def load_pipeline(path: str) -> Language:
@@ -86,3 +86,20 @@ def adjust(nlp: Language, *, spans_key: str | None, k: int) -> None:
     for name in retrievers(nlp):
         component: Any = nlp.get_pipe(name)
         component.settings = replace(component.settings, spans_key=spans_key, k=max(k, component.settings.k))
+
+
+def check_free(out: Path, overwrite: bool) -> None:
+    """Check that the folder may be written: a new one, an empty one, or with ``overwrite`` an earlier pipeline.
+
+    Raises:
+        ConfigError: It may not; the message says why.
+    """
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
+    if any(out.iterdir()):
+        if not (out / "config.cfg").is_file():
+            raise ConfigError(Errors.OUT_FOREIGN.format(path=out))
+        if not overwrite:
+            raise ConfigError(Errors.OUT_EXISTS.format(path=out))

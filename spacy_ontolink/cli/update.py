@@ -52,10 +52,10 @@ def update(
     """Move a pipeline to a new release of its ontology: only what changed is encoded again, all settings stay."""
     from ..errors import DataError, Errors
     from ..files import replacing
-    from .build import _check_free, _columns, _refuse
+    from .build import _columns, _refuse
     from .console import bar, say, seconds, step
     from .link_files import jobs_of, lead_on, summary
-    from .pipelines import choose_retrievers, load_pipeline, retrievers
+    from .pipelines import check_free, choose_retrievers, load_pipeline, retrievers
     from .updating import check_same_ontology, layout, loader_block, note_files, read_release
 
     start = time.perf_counter()
@@ -63,7 +63,7 @@ def update(
     for path in [*ontologies, *(job.path for job in jobs)]:
         if not path.exists():
             raise DataError(Errors.FILE_MISSING.format(path=path))
-    _check_free(out, overwrite)
+    check_free(out, overwrite)
     nlp = load_pipeline(pipeline)
     names = choose_retrievers(nlp, component, pipeline)
     if all(loader_block(nlp, name) for name in names):

@@ -9,7 +9,7 @@ from spacy.language import Language
 
 from ..calibration import Calibration, features_of
 from ..errors import ConfigError, Errors, check_setting
-from ..fusion import EXACT_NAME, EXACT_SYNONYM, NOT_EXACT, batch_fuse, check_weights, rank
+from ..fusion import EXACT_NAME, EXACT_SYNONYM, NOT_EXACT, batch_fuse, batch_order, check_weights, ties
 from ..text import normalise
 from .listening import ANY
 from .spans import NIL, Answer
@@ -18,6 +18,7 @@ from .stage import Item, Stage, reranked, view_of
 __all__ = ["Fuser", "make_fuse"]
 
 VIEWS = ("retriever", "surface", "context")
+_KINDS = {"NAME": EXACT_NAME, "EXACT": EXACT_SYNONYM}
 
 
 class Fuser(Stage):
@@ -57,32 +58,18 @@ class Fuser(Stage):
 
     def revise(self, items: Sequence[Item]) -> list[Answer | None]:
         """Mix, rank, and reject what is less probable than the threshold."""
-        counts = [len(item.answer.columns["id"]) for item in items]
-        valid = np.arange(max(counts)) < np.array(counts)[:, None]
-        views = {view: table for view in VIEWS if (table := self._table(items, view, valid)) is not None}
+        views, valid, tie = tables_of(items)
         fused = batch_fuse(views, self.weights, valid)
-        orders = [
-            rank(scores[:count], _exactness(item), item.answer.columns["id"])
-            for item, scores, count in zip(items, fused, counts, strict=True)
-        ]
+        order = batch_order(fused, tie)
+        counts = valid.sum(axis=1).tolist()
         answers = [
-            reranked(item.answer, self.view, scores[: len(order)], order)
-            for item, scores, order in zip(items, fused, orders, strict=True)
+            reranked(item.answer, self.view, scores[:count], places[:count])
+            for item, scores, places, count in zip(items, fused, order, counts, strict=True)
         ]
         if self.calibration is None:
             return [*answers]
-        first = np.array([order[0] for order in orders])
-        probability = self.calibration.probability(features_of(fused, views, valid, first))
+        probability = self.calibration.probability(features_of(fused, views, valid, order[:, 0]))
         return [self._judge(answer, p) for answer, p in zip(answers, probability.tolist(), strict=True)]
-
-    def _table(self, items: Sequence[Item], view: str, valid: np.ndarray) -> np.ndarray | None:
-        """A view's scores, (B, K), NaN where it has none; None if no mention has any."""
-        table = np.full(valid.shape, np.nan, np.float32)
-        for row, item in zip(table, items, strict=True):
-            scores = view_of(item.answer, view)
-            if scores is not None:
-                row[: len(scores)] = scores
-        return table if np.isfinite(table).any() else None
 
     def _judge(self, answer: Answer, probability: float) -> Answer:
         """Note how probable the first candidate is, and reject it below the threshold."""
@@ -92,15 +79,44 @@ class Fuser(Stage):
         return Answer(answer.id if accepted else NIL, columns, answer.texts)
 
 
+def tables_of(items: Sequence[Item]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Put the candidates of B mentions into tables, (B, K).
+
+    Returns:
+        Scores by view, NaN where there is none, of the views that any mention has; which places hold a candidate; and
+        the places where scores do not decide (``fusion.ties``), those without a candidate last.
+    """
+    counts = [len(item.answer.columns["id"]) for item in items]
+    valid = np.arange(max(counts, default=0)) < np.array(counts, int)[:, None]
+    views = {view: table for view in VIEWS if (table := _table(items, view, valid)) is not None}
+    tie = np.full(valid.shape, valid.shape[1], np.int32)
+    for row, item, count in zip(tie, items, counts, strict=True):
+        row[:count] = ties(_exactness(item), item.answer.columns["id"])
+    return views, valid, tie
+
+
+def _table(items: Sequence[Item], view: str, valid: np.ndarray) -> np.ndarray | None:
+    table = np.full(valid.shape, np.nan, np.float32)
+    for row, item in zip(table, items, strict=True):
+        scores = view_of(item.answer, view)
+        if scores is not None:
+            row[: len(scores)] = scores
+    return table if np.isfinite(table).any() else None
+
+
 def _exactness(item: Item) -> list[int]:
-    """How each candidate's matched name meets the very text of the mention, or its long form."""
-    texts = {normalise(text) for text in (item.mention().text, item.answer.texts.get("long_form", "")) if text}
+    """How each candidate's matched name meets the very text of the mention, or its long form.
+
+    The retriever gives such a name the score 1, so that few others need to be compared.
+    """
     columns = item.answer.columns
-    kinds = {"NAME": EXACT_NAME, "EXACT": EXACT_SYNONYM}
-    return [
-        kinds.get(scope, NOT_EXACT) if normalise(matched) in texts else NOT_EXACT
-        for matched, scope in zip(columns["matched"], columns["scope"], strict=True)
-    ]
+    kinds = [NOT_EXACT] * len(columns["id"])
+    perfect = [place for place, score in enumerate(columns["scores"]["retriever"]) if score >= 1]
+    texts = {normalise(text) for text in (item.mention().text, item.answer.texts.get("long_form", "")) if text}
+    for place in perfect:
+        if columns["scope"][place] in _KINDS and normalise(columns["matched"][place]) in texts:
+            kinds[place] = _KINDS[columns["scope"][place]]
+    return kinds
 
 
 @Language.factory(

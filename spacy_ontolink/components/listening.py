@@ -58,6 +58,7 @@ class Listener:
 
     name: str
     provider: Any = None
+    _variables: set[str]
 
     def __init__(self, upstream: str) -> None:
         self.upstream = upstream

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from pydantic import PlainValidator
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -47,6 +48,10 @@ class OntologyRetriever(LinkingPipe, Provider):
     The settings are fixed at construction and the ontology is data: read from ``ontology`` at first use, given to
     ``initialize`` as ``kb_loader``, or loaded with the pipeline.
 
+    Attributes:
+        masks: The entities allowed by label, (E,), None for all; under "" for labels without a filter of their own.
+        always_reformulate: Ask for reformulations even if no stage gives them weight, as tuning does.
+
     Raises:
         ConfigError: A part does not fulfil its protocol, or an ontology file is missing.
     """
@@ -76,7 +81,8 @@ class OntologyRetriever(LinkingPipe, Provider):
         self._built_from = [path.name for path in self._paths] or list(built_from)
         self.scorer = scorer
         self._space: EntitySpace | None = None
-        self._masks: dict[str, Any] = {}
+        self.masks: dict[str, Any] = {}
+        self.always_reformulate = False
         self._warned: set[str] = set()
 
     def _forget_paths(self, config: dict[str, Any]) -> None:
@@ -112,7 +118,7 @@ class OntologyRetriever(LinkingPipe, Provider):
     def reformulates(self) -> bool:
         """Whether reformulations are asked for: there is someone to ask, and a stage that gives them weight."""
         wanted = any(self.settings.weights[1:]) or any(stage.reads_reformulations for stage in self.stages)
-        return self.reformulator is not None and wanted
+        return self.reformulator is not None and (wanted or self.always_reformulate)
 
     def report_progress(self, report: Callable[[int, int], None] | None) -> None:
         """Call ``report`` with names encoded and names in all while building, if the encoder can tell; None stops."""
@@ -154,7 +160,8 @@ class OntologyRetriever(LinkingPipe, Provider):
             if self.name in blocks:
                 self._variables |= variables(blocks[self.name])
                 blocks[self.name] = names_only(blocks[self.name])
-            forget_folders(nlp.config, self._variables)
+            # The stages are not initialized themselves, and may name models of this machine, too.
+            forget_folders(nlp.config, self._variables.union(*(stage._variables for stage in self.stages)))
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Score the links; where the pipeline has nothing that finds mentions, link those of the references first."""
@@ -178,11 +185,11 @@ class OntologyRetriever(LinkingPipe, Provider):
 
     def unloaded(self) -> dict[str, Any]:
         """Return the state without the space, and without the stages that listen, which lead back here."""
-        return {"_space": None, "_masks": {}, "listeners": [], "listener_map": {}}
+        return {"_space": None, "masks": {}, "listeners": [], "listener_map": {}}
 
     def adopt(self, space: "EntitySpace") -> None:
         """Take over a space, such as one pooled in another way; the settings must say the same."""
-        self._masks = make_masks(space.kb, self.settings.filters, self.settings.label_filters)
+        self.masks = make_masks(space.kb, self.settings.filters, self.settings.label_filters)
         self._space = space
 
     def update(self, kb: "KnowledgeBase", files: Sequence[str] = (), *, refit: bool = True) -> "Updated":
@@ -203,6 +210,12 @@ class OntologyRetriever(LinkingPipe, Provider):
         self._built_from = [Path(file).name for file in files]
         self.name = self.name  # stores them
         return updated
+
+    def hide(self, entities: np.ndarray) -> None:
+        """Let no mention get these entities, until a space is adopted; mentions of nothing else have none then."""
+        visible = np.ones(len(self.kb), bool)
+        visible[entities] = False
+        self.masks = {label: visible if mask is None else mask & visible for label, mask in self.masks.items()}
 
     def _load(self, path: Path) -> "EntitySpace":
         from ..space import EntitySpace
@@ -249,7 +262,7 @@ class OntologyRetriever(LinkingPipe, Provider):
         answers = answer(
             self.space,
             requests,
-            self._masks,
+            self.masks,
             k=settings.k,
             weights=settings.weights,
             threshold=settings.threshold,

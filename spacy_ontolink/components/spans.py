@@ -186,7 +186,10 @@ def ontolink(span: Span) -> list[dict[str, Any]]:
     if not record or not record["columns"]["scores"]:
         return []
     columns = record["columns"]
-    stages, scores = list(columns["scores"]), list(zip(*columns["scores"].values(), strict=True))
+    stages = list(columns["scores"])
+    scores = list(
+        zip(*([None if s == _NONE else s for s in known] for known in columns["scores"].values()), strict=True)
+    )
     return [
         {
             "id": columns["id"][i],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -96,24 +97,28 @@ class Stage(LinkingPipe, Listener):
 def reranked(answer: Answer, view: str, scores: Floats1d, order: np.ndarray | None = None) -> Answer:
     """Return the answer with a score per candidate, (K,), ranked by it, and the first one's id.
 
-    Equal scores keep their order; a candidate without a finite score goes behind those that have one. ``order`` is
-    given by a stage with ties broken in its own way.
+    Equal scores keep their order; a candidate without a finite score goes behind those that have one, and the record
+    tells apart NaN (failed; kept as None) and -inf (not asked). ``order`` is given by a stage with ties broken in its
+    own way.
     """
     finite = np.isfinite(scores)
     if order is None:
         order = np.argsort(-np.where(finite, scores, -np.inf), kind="stable")
-    known = [float(score) if is_finite else None for score, is_finite in zip(scores, finite, strict=True)]
-    views = answer.columns["scores"] | {view: known}
-    columns: Columns = {key: _take(value, order) for key, value in answer.columns.items() if key != "scores"}
-    columns["scores"] = {name: _take(values, order) for name, values in views.items()}
+    known = np.asarray(scores, float).tolist()
+    for position in np.flatnonzero(np.isnan(scores)).tolist():
+        known[position] = None
+    turn = _permutation(order.tolist())
+    columns: Columns = {key: turn(value) for key, value in answer.columns.items() if key != "scores"}
+    columns["scores"] = {name: turn(values) for name, values in (answer.columns["scores"] | {view: known}).items()}
     return Answer(columns["id"][0], columns, answer.texts)
 
 
 def view_of(answer: Answer, view: str) -> Floats1d | None:
-    """Return a view's scores, (K,), NaN where it has none; None if the view was not computed."""
+    """Return a view's scores, (K,), NaN where it failed, -inf where it was not asked; None if not computed."""
     scores = answer.columns["scores"].get(view)
     return None if scores is None else np.array([np.nan if s is None else s for s in scores], np.float32)
 
 
-def _take(values: Sequence[object], order: np.ndarray) -> tuple[object, ...]:
-    return tuple(values[position] for position in order)
+def _permutation(order: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return what puts a column into this order."""
+    return itemgetter(*order) if len(order) > 1 else tuple

@@ -72,8 +72,8 @@ class SurfaceReranker(Stage):
         distinct = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         queries = [query_of(mention, dict(texts)) for mention, texts, _ in distinct]
         candidates = np.full((len(distinct), max(len(ids) for *_, ids in distinct)), -1, np.int32)
-        for row, (*_, ids) in zip(candidates, distinct, strict=True):
-            row[: len(ids)] = space.kb.numbers_of(ids)
+        there = np.arange(candidates.shape[1]) < np.array([len(ids) for *_, ids in distinct])[:, None]
+        candidates[there] = space.kb.numbers_of([id for *_, ids in distinct for id in ids])
         pooling = Pooling(self.settings.name_pooling, self.settings.pooling)
         scores = CandidateScores(space, queries, candidates, pooling).mixed(self.settings.weights)
         return [

@@ -22,7 +22,8 @@ from ..types import LLM, Floats1d, Floats2d, Prompt, Usage
 
 FILE = "answers.sqlite"
 FOLDER = "llm"
-CHUNK = 64  # prompts asked, then kept
+CHUNK, MOST = 32, 4096  # prompts asked before their answers are kept: at first, and at most
+SOON, LATE = 5.0, 30.0  # seconds; a chunk that took less (more) than that is followed by a larger (smaller) one
 _FORMAT = 1
 _APPLICATION = 0x4F4E544F  # marks an SQLite file as ours
 _MOST_KEYS = 500  # in one query; SQLite allows 999 at least
@@ -135,13 +136,16 @@ class CachedLLM:
         with self._lock:
             self._hits += sum(key in found for key in keys)
         new = [key for key in wanted if key not in found]
-        for start in range(0, len(new), CHUNK):
-            chunk = new[start : start + CHUNK]
+        done, size = 0, CHUNK
+        while done < len(new):
+            chunk, start = new[done : done + size], time.monotonic()
             kept: dict[bytes, bytes] = {}
             for key, answer in zip(chunk, ask([wanted[key] for key in chunk]), strict=True):
                 if (blob := dump(answer)) is not None:
                     found[key], kept[key] = answer, blob
             self._write(kept)
+            done, seconds = done + len(chunk), time.monotonic() - start
+            size = min(2 * size, MOST) if seconds < SOON else max(size // 2, 1) if seconds > LATE else size
         return found
 
     # The file

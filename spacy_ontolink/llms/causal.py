@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ConfigError, Errors
 from ..models.devices import import_torch, pick_device, quiet, runs_low
 from ..models.folder import ModelFolder
+from ..models.transformer import unloadable
 from ..types import Floats2d
 from .prefixes import Tokens
 from .tally import ITEM_ERRORS
@@ -145,8 +145,7 @@ def load_causal(folder: ModelFolder, adapter: ModelFolder | None, device: str, d
                 place = adapter.path
                 model = _with_adapter(model, adapter)
     except Exception as error:  # a foreign folder can be wrong in any way; the cause stays chained
-        reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-        raise ConfigError(Errors.MODEL_UNLOADABLE.format(path=place, reason=reason)) from error
+        raise unloadable(place, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}") from error
     _make_greedy(model, tokenizer)
     pad = next((id for id in (tokenizer.pad_token_id, tokenizer.eos_token_id) if id is not None), 0)
     return CausalModel(model.to(device).eval(), pad), tokenizer
@@ -156,6 +155,7 @@ def _with_adapter(model: Any, adapter: ModelFolder) -> Any:
     from peft import PeftModel
 
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what one library deprecates in another
         warnings.filterwarnings("error", message="Found missing adapter keys")
         adapted = PeftModel.from_pretrained(model, str(adapter.path), is_trainable=False)
     return adapted.merge_and_unload()  # one matrix instead of three at every step

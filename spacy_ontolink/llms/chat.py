@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import Errors, LLMError
-from .encoding import turns
+from .encoding import render_chat
 
 
 class ChatCoder:
@@ -35,15 +34,11 @@ class ChatCoder:
             return ([] if begin is None else [begin]) + self.tokens(f"{system}\n\n{text}" if system else text)
         from jinja2 import TemplateError
 
-        problem: Exception | None = None
-        for messages in turns(system, text):
-            try:
-                rendered = self.tokenizer.apply_chat_template(
-                    messages, tokenize=False, add_generation_prompt=True, enable_thinking=self.thinking
-                )
-            except TemplateError as error:  # this is how templates refuse a system turn
-                problem = error
-                continue
-            if system.strip() in rendered:  # others leave it out without a word
-                return self.tokens(rendered)
-        raise LLMError(Errors.CHAT_TEMPLATE.format(reason=problem or "it leaves the system text out")) from problem
+        return self.tokens(render_chat(system, text, self._render, (TemplateError,)))
+
+    def _render(self, messages: list[dict[str, str]]) -> str:
+        return str(
+            self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, enable_thinking=self.thinking
+            )
+        )

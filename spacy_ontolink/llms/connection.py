@@ -18,6 +18,7 @@ from .replies import MALFORMED, joined
 from .retrying import GaveUpError
 
 CONNECT = 10.0  # seconds to wait for a connection, at most
+_LONG_KEY = 12
 _MOST_BYTES = 1 << 24  # of one reply
 
 
@@ -70,13 +71,17 @@ class Connection:
         problem: Exception
         try:
             with create(model=self.model, **question, extra_body=settings, timeout=timeout) as response:
-                return _read(response.iter_bytes(), deadline)
+                return self._without_key(_read(response.iter_bytes(), deadline))
         except GaveUpError:
             raise
         except Exception as error:  # the client and the transport below it raise many types
             problem = error
         # Outside of the handler, so that no traceback shows what a server may have said of the key.
         raise explain(problem, self.endpoint, self.model, self.api_key_env, self._key)
+
+    def _without_key(self, body: bytes) -> bytes:
+        """Take out a key that a server echoes: answers are kept on disk. A short one may be a word of the answer."""
+        return body.replace(self._key.encode(), b"***") if len(self._key) >= _LONG_KEY else body
 
 
 def _read(chunks: Iterator[bytes], deadline: float) -> bytes:

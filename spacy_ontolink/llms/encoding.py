@@ -22,8 +22,8 @@ class Coder(Protocol):
         """Tokenise a conversation that the model is to continue."""
 
 
-class PromptTooLongError(ValueError):
-    """The parts of a prompt that must not be cut leave no room for its text."""
+class PromptError(ValueError):
+    """A prompt that a model cannot read: what must not be cut is too long, or there is nothing in it."""
 
 
 def encode_prompt(prompt: Prompt, coder: Coder, limit: int) -> tuple[Tokens, bool]:
@@ -33,7 +33,7 @@ def encode_prompt(prompt: Prompt, coder: Coder, limit: int) -> tuple[Tokens, boo
     that instructions at its beginning and a question at its end stay.
 
     Raises:
-        PromptTooLongError: Template, system text or frame alone fill ``limit``.
+        PromptError: Template, system text or frame alone fill ``limit``, or there is no token at all.
     """
     text = _encodable(prompt.text)
     if prompt.frame is not None:
@@ -41,11 +41,11 @@ def encode_prompt(prompt: Prompt, coder: Coder, limit: int) -> tuple[Tokens, boo
         body, room = coder.tokens(text), limit - len(head) - len(tail)
         if room < bool(body):
             raise _too_long(len(head) + len(tail), limit)
-        return (*head, *body[:room], *tail), len(body) > room
+        return _not_empty((*head, *body[:room], *tail)), len(body) > room
     system = _encodable(prompt.system)
     ids = coder.chat(system, text)
     if len(ids) <= limit:
-        return tuple(ids), False
+        return _not_empty(tuple(ids)), False
     if (least := len(coder.chat(system, GAP))) > limit:
         raise _too_long(least, limit)
     low, high = 0, len(text)  # so many characters fit, so many do not
@@ -75,13 +75,28 @@ def answer_ids(answers: Sequence[str], tokens: Callable[[str], list[int]], name:
     return [parts[0] for parts in ids]
 
 
-def turns(system: str, text: str) -> list[list[dict[str, str]]]:
-    """Return the conversations to try: with a system turn, and, for models without one, all in the user's turn."""
+def render_chat(
+    system: str, text: str, render: Callable[[list[dict[str, str]]], str], refusals: tuple[type[Exception], ...]
+) -> str:
+    """Render a chat: with a system turn, or, for models that have none, with all in the user's turn.
+
+    Raises:
+        LLMError: The template takes neither.
+    """
     user = {"role": "user", "content": text}
-    if not system:
-        return [[user]]
-    joined = {"role": "user", "content": f"{system}\n\n{text}"}
-    return [[{"role": "system", "content": system}, user], [joined]]
+    tries = [[user]]
+    if system:
+        tries = [[{"role": "system", "content": system}, user], [{"role": "user", "content": f"{system}\n\n{text}"}]]
+    problem: Exception | None = None
+    for messages in tries:
+        try:
+            rendered = render(messages)
+        except refusals as error:  # this is how templates refuse a system turn
+            problem = error
+            continue
+        if system.strip() in rendered:  # others leave it out without a word
+            return rendered
+    raise LLMError(Errors.CHAT_TEMPLATE.format(reason=problem or "it leaves the system text out")) from problem
 
 
 def _encodable(text: str) -> str:
@@ -89,5 +104,11 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _too_long(given: int, limit: int) -> PromptTooLongError:
-    return PromptTooLongError(Errors.PROMPT_TOO_LONG.format(given=given, limit=limit))
+def _not_empty(tokens: Tokens) -> Tokens:
+    if not tokens:
+        raise PromptError(Errors.PROMPT_EMPTY)
+    return tokens
+
+
+def _too_long(given: int, limit: int) -> PromptError:
+    return PromptError(Errors.PROMPT_TOO_LONG.format(given=given, limit=limit))

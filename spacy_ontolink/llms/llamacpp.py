@@ -6,24 +6,20 @@ import contextlib
 import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, LLMError, check_setting, require
-from ..files import sha256
-from ..models.folder import ModelFolder
+from ..errors import Errors, check_setting, require
+from ..models.transformer import unloadable
 from ..types import Floats1d
-from .encoding import turns
+from .gguf import GgufCoder, gguf_file
 from .local import LocalLLM
 from .prefixes import Tokens
 from .tally import in_batches
 from .weights import Weights
 
-MAGIC = b"GGUF"
 BLOCK = 32  # quantised kernels take rows by blocks: prefixes of whole blocks give the very scores of a plain pass
-TEMPLATE = "tokenizer.chat_template"
 
 
 class LlamaCppLLM(LocalLLM):
@@ -52,7 +48,7 @@ class LlamaCppLLM(LocalLLM):
             "n_ctx", n_ctx, n_ctx > max_new_tokens + 1, f"more than max_new_tokens + 1 = {max_new_tokens + 1}"
         )
         check_setting("n_gpu_layers", n_gpu_layers, n_gpu_layers >= -1, "a number of layers, or -1 for all")
-        super().__init__(path, Weights({"model": (path, gguf_file)}), n_ctx - max_new_tokens, max_new_tokens)
+        super().__init__(path, Weights(path, opener=gguf_file), n_ctx - max_new_tokens, max_new_tokens)
         self.n_ctx, self.n_threads, self.seed, self.n_gpu_layers = n_ctx, n_threads, seed, n_gpu_layers
         self._home, self._loaded_in = os.getpid(), 0
 
@@ -72,7 +68,7 @@ class LlamaCppLLM(LocalLLM):
     def _load(self) -> tuple[Any, GgufCoder]:
         from llama_cpp import Llama
 
-        folder = self.weights["model"]
+        folder = self.weights.model
         file = folder.path / next(iter(folder.files))
         threads = self.n_threads if os.getpid() == self._home else 1
         try:
@@ -88,8 +84,7 @@ class LlamaCppLLM(LocalLLM):
                     verbose=False,
                 )
         except Exception as error:  # a foreign file can be wrong in any way; the cause stays chained
-            reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-            raise ConfigError(Errors.MODEL_UNLOADABLE.format(path=file, reason=reason)) from error
+            raise unloadable(file, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}") from error
         self._loaded_in = os.getpid()
         return llama, GgufCoder(llama)
 
@@ -163,61 +158,6 @@ class LlamaCppLLM(LocalLLM):
         if np.isnan(logits).any():
             raise ValueError(Errors.NOT_A_NUMBER)
         return logits
-
-
-class GgufCoder:
-    """The tokenizer of a GGUF model and the chat template in its metadata; without one, the texts as they are."""
-
-    def __init__(self, llama: Any) -> None:
-        self.llama = llama
-        self._format = None
-        if template := llama.metadata.get(TEMPLATE):
-            from llama_cpp.llama_chat_format import Jinja2ChatFormatter
-
-            begin, end = (llama.detokenize([token], special=True).decode() if token >= 0 else "" for token in
-                          (llama.token_bos(), llama.token_eos()))  # fmt: skip
-            self._format = Jinja2ChatFormatter(template=template, eos_token=end, bos_token=begin)
-
-    def tokens(self, text: str) -> list[int]:
-        """Tokenise without adding special tokens."""
-        return list(self.llama.tokenize(text.encode(), add_bos=False, special=True))
-
-    def chat(self, system: str, text: str) -> list[int]:
-        """Tokenise a conversation up to where the model's answer begins.
-
-        Raises:
-            LLMError: The chat template does not work.
-        """
-        if self._format is None:
-            plain = f"{system}\n\n{text}" if system else text
-            return list(self.llama.tokenize(plain.encode(), add_bos=True, special=True))
-        from jinja2 import TemplateError
-
-        problem: Exception | None = None
-        for messages in turns(system, text):
-            try:
-                rendered = self._format(messages=messages, enable_thinking=False).prompt
-            except (TemplateError, ValueError) as error:  # this is how templates refuse a system turn
-                problem = error
-                continue
-            if system.strip() in rendered:
-                return self.tokens(rendered)
-        raise LLMError(Errors.CHAT_TEMPLATE.format(reason=problem or "it leaves the system text out")) from problem
-
-
-def gguf_file(path: str) -> ModelFolder:
-    """Open a GGUF model.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise ConfigError(Errors.GGUF_MISSING.format(path=path, reason=""))
-    with file.open("rb") as opened:
-        if opened.read(len(MAGIC)) != MAGIC:
-            raise ConfigError(Errors.GGUF_MISSING.format(path=path, reason="; this file is none"))
-    return ModelFolder(file.parent, {file.name: sha256(file)})
 
 
 def make_llamacpp_llm(

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import Warnings, check_setting
 from ..types import Floats1d, Floats2d, Prompt, Usage
-from .encoding import Coder, PromptTooLongError, answer_ids, encode_prompt
+from .encoding import Coder, PromptError, answer_ids, encode_prompt
 from .prefixes import Tokens
 from .tally import Tally
 from .weights import Weights
@@ -46,7 +46,7 @@ class LocalLLM(ABC):
     @property
     def label(self) -> str:
         """What the model is, in a word made of its content."""
-        return self.weights["model"].label
+        return self.weights.model.label
 
     @property
     def usage(self) -> Usage:
@@ -129,7 +129,7 @@ class LocalLLM(ABC):
             try:
                 encoded[prompt], cut = encode_prompt(prompt, self.coder, self.max_length)
                 n_cut += cut
-            except PromptTooLongError as error:
+            except PromptError as error:
                 self.tally.failed(error)
         distinct = [*dict.fromkeys(encoded.values())]
         found = dict(zip(distinct, answer(distinct), strict=True))

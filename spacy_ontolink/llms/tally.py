@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..errors import Warnings
+from ..errors import OntolinkError, Warnings
 from ..types import Usage
 
 Item = TypeVar("Item")
@@ -61,7 +61,11 @@ class Tally:
 def in_batches(
     items: Sequence[Item], size: int, run: Callable[[Sequence[Item]], Sequence[Result]], tally: Tally
 ) -> list[Result | None]:
-    """Run the items in batches; a batch that fails is halved, down to the one item that fails, which gets None."""
+    """Run the items in batches; a batch that fails is halved, down to the one item that fails, which gets None.
+
+    Raises:
+        OntolinkError: As ``run`` does.
+    """
     results: list[Result | None] = []
     room = size
     while len(results) < len(items):
@@ -69,6 +73,8 @@ def in_batches(
         try:
             results += run(batch)
             room = min(2 * room, size)
+        except OntolinkError:  # nothing that another batch could mend
+            raise
         except ITEM_ERRORS as error:
             if len(batch) == 1:
                 tally.failed(error)

@@ -15,7 +15,7 @@ from .chat import ChatCoder
 from .local import LocalLLM
 from .prefixes import Group, Tokens, group_by_prefix
 from .tally import ITEM_ERRORS, in_batches
-from .weights import causal_weights, check_positions
+from .weights import Weights, check_positions
 
 
 class TransformersLLM(LocalLLM):
@@ -45,7 +45,7 @@ class TransformersLLM(LocalLLM):
         check_device(device)
         check_setting("dtype", dtype, dtype in ("auto", "float32", "bfloat16"), '"auto", "float32" or "bfloat16"')
         check_setting("batch_size", batch_size, batch_size > 0, "a positive number")
-        super().__init__(model, causal_weights(model, adapter), max_length, max_new_tokens)
+        super().__init__(model, Weights(model, adapter), max_length, max_new_tokens)
         self.device, self.dtype, self.batch_size = device, dtype, batch_size
         self.share_prefix, self.thinking = share_prefix, thinking
 
@@ -61,10 +61,9 @@ class TransformersLLM(LocalLLM):
         return coder
 
     def _load(self) -> tuple[CausalModel, ChatCoder]:
-        folder = self.weights["model"]
+        folder = self.weights.model
         check_positions(folder, self.max_length, self.max_new_tokens)
-        adapter = self.weights["adapter"] if "adapter" in self.weights else None
-        model, tokenizer = load_causal(folder, adapter, self.device, self.dtype)
+        model, tokenizer = load_causal(folder, self.weights.adapter, self.device, self.dtype)
         return model, ChatCoder(tokenizer, self.thinking)
 
     def _continue(self, prompts: list[Tokens]) -> list[str | None]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..errors import ConfigError, Errors, LLMError, check_setting, require
 from ..models.folder import ModelFolder
+from ..models.transformer import unloadable
 from ..types import Floats1d
 from .chat import ChatCoder
 from .local import LocalLLM
 from .prefixes import Tokens
 from .tally import in_batches
-from .weights import ADAPTER, causal_weights, check_positions
+from .weights import ADAPTER, Weights, check_positions
 
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the ranks of LoRA that vLLM reserves room for
 
@@ -39,7 +40,7 @@ class VllmLLM(LocalLLM):
         require("vllm", "vllm", "The vLLM backend")
         share = gpu_memory_utilization
         check_setting("gpu_memory_utilization", share, 0 < share <= 1, "a share of the GPU's memory, at most 1")
-        super().__init__(model, causal_weights(model, adapter), max_length, max_new_tokens)
+        super().__init__(model, Weights(model, adapter), max_length, max_new_tokens)
         self.gpu_memory_utilization, self.seed, self.thinking = share, seed, thinking
 
     @property
@@ -55,11 +56,11 @@ class VllmLLM(LocalLLM):
     def _load(self) -> Any:
         from vllm import LLM
 
-        folder = self.weights["model"]
+        folder = self.weights.model
         check_positions(folder, self.max_length, self.max_new_tokens)
         settings: dict[str, Any] = {}
-        if "adapter" in self.weights:
-            settings = {"enable_lora": True, "max_lora_rank": _rank(self.weights["adapter"])}
+        if adapter := self.weights.adapter:
+            settings = {"enable_lora": True, "max_lora_rank": _rank(adapter)}
         try:
             return LLM(
                 model=str(folder.path),
@@ -75,11 +76,12 @@ class VllmLLM(LocalLLM):
                 **settings,
             )
         except Exception as error:  # foreign folders and GPUs can be wrong in any way; the cause stays chained
-            reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-            raise ConfigError(Errors.MODEL_UNLOADABLE.format(path=folder.path, reason=reason)) from error
+            raise unloadable(
+                folder.path, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            ) from error
 
     def _continue(self, prompts: list[Tokens]) -> list[str | None]:
-        settings = {"max_tokens": self.max_new_tokens, "stop_token_ids": _end_tokens(self.weights["model"])}
+        settings = {"max_tokens": self.max_new_tokens, "stop_token_ids": _end_tokens(self.weights.model)}
 
         def run(batch: Sequence[Tokens]) -> list[str]:
             outputs = self._run(batch, [settings] * len(batch))
@@ -116,10 +118,10 @@ class VllmLLM(LocalLLM):
         from vllm import SamplingParams
 
         lora = None
-        if "adapter" in self.weights:
+        if adapter := self.weights.adapter:
             from vllm.lora.request import LoRARequest
 
-            lora = LoRARequest("adapter", 1, str(self.weights["adapter"].path))
+            lora = LoRARequest("adapter", 1, str(adapter.path))
         done = self.engine.generate(
             [{"prompt_token_ids": list(prompt)} for prompt in prompts],
             [SamplingParams(temperature=0.0, seed=self.seed, **setting) for setting in settings],

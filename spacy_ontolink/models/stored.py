@@ -139,9 +139,9 @@ class StoredModel:
         raise StateError(Errors.MISMATCH.format(path=path, what="the model", **ids))
 
     def _local(self) -> ModelFolder | None:
-        """Open the folder of that name if there is one with a model in it; unlike ``folder``, never look elsewhere."""
+        """Open the folder or file of that name if it holds a model; unlike ``folder``, never look elsewhere."""
         try:
-            return self._open(self.name) if os.path.isdir(os.path.expanduser(self.name)) else None
+            return self._open(self.name) if os.path.exists(os.path.expanduser(self.name)) else None
         except (ConfigError, OSError):  # whatever it is, it is not what the name meant when a pipeline was saved
             return None
 

@@ -81,13 +81,15 @@ def _rejected(first: Candidate, chain: Chain) -> str:
     fuse, retriever = chain.stage("fused"), chain.retriever
     if fuse is not None and first.probability is not None and fuse.threshold is not None:
         given, wanted = apart(first.probability, fuse.threshold)
-        return f"NIL: {first.title} is right with a probability of {given}, below the threshold of {wanted} in '{fuse.name}'."
+        probability = f"{first.title} is right with a probability of {given}"
+        return f"NIL: {probability}, below the threshold of {wanted} in '{fuse.name}'."
     threshold, score = retriever.settings.threshold, first.scores["retriever"]
     if threshold is None or score is None:
         return f"NIL: {first.title} was rejected."
     given, wanted = apart(score, threshold)
     later = "; no later stage looked at it" if chain.stages else ""
-    return f"NIL: the best score, {given} of {first.title}, is below the threshold of {wanted} in '{retriever.name}'{later}."
+    best = f"the best score, {given} of {first.title}"
+    return f"NIL: {best}, is below the threshold of {wanted} in '{retriever.name}'{later}."
 
 
 def _exact(text: str, answer: Answer, first: Candidate, kb: KnowledgeBase) -> str:

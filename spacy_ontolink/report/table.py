@@ -21,7 +21,10 @@ def show(explanation: Explanation, console: Console) -> None:
     from rich.text import Text
 
     left, right = plain(explanation.left), plain(explanation.right)
-    left, right = ("…" if len(left) > CONTEXT else "") + left[-CONTEXT:], right[:CONTEXT] + ("…" * (len(right) > CONTEXT))
+    left, right = (
+        ("…" if len(left) > CONTEXT else "") + left[-CONTEXT:],
+        right[:CONTEXT] + ("…" * (len(right) > CONTEXT)),
+    )
     console.print(Text.assemble(left, (f"[[{plain(explanation.mention)}]]", "bold"), right))
     for kind, text in explanation.texts.items():
         console.print(Text.assemble((f"{BESIDE[kind]}: ", "dim"), plain(text)))

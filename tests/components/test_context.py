@@ -102,6 +102,15 @@ def test_only_the_first_candidates_are_scored_if_so_set(make_reranked, seen):
     assert span._.kb_ents[1][1] == float("-inf")
 
 
+def test_candidates_that_were_not_asked_count_as_the_worst_of_those_that_were(make_reranked, seen):
+    nlp = make_reranked(top_n=2)
+    nlp.add_pipe("ontolink_fuse", config={"weights": {"surface": 0.0, "context": 1.0}})
+    for span in nlp(TEXT).ents:
+        rows = [(row["scores"]["context"], row["score"]) for row in span._.ontolink]
+        lowest = min((fused for context, fused in rows if context is not None), default=None)
+        assert all(fused == lowest for context, fused in rows if context is None)
+
+
 def test_failed_items_cost_themselves_only(make_reranked):
     whole, broken = make_reranked()(TEXT), make_reranked({"broken": ["body fat percentage"]})(TEXT)
     for one, other in zip(whole.ents, broken.ents, strict=True):

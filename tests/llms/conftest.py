@@ -1,3 +1,5 @@
+import warnings
+
 import pytest
 
 CHAT = (
@@ -56,8 +58,14 @@ def save_model(folder, kind, seed=0, chat=CHAT, **settings):
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
     )
-    getattr(transformers, f"{kind}ForCausalLM")(config).eval().save_pretrained(folder)
+    transformers.AutoModelForCausalLM.from_config(config).eval().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session", name="save_model")
+def model_maker():
+    """A function that makes folders with tiny models."""
+    return save_model
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +83,9 @@ def adapter(qwen, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "adapter"
     torch.manual_seed(1)
     model = transformers.AutoModelForCausalLM.from_pretrained(qwen)
-    adapted = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # peft uses what this version of transformers deprecates
+        config = peft.LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False)
+        adapted = peft.get_peft_model(model, config)
     adapted.save_pretrained(folder)
     return folder

@@ -114,7 +114,7 @@ class Killed(Echo):
     """Kills its process at the third chunk."""
 
     def generate(self, prompts):
-        if len(self.asked) >= 2 * cached.CHUNK:
+        if len(self.asked) >= 3 * cached.CHUNK:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().generate(prompts)
 
@@ -134,11 +134,22 @@ def _run(*jobs):
 
 
 def test_a_killed_run_resumes(path):
-    texts = [str(number) for number in range(4 * cached.CHUNK)]
+    texts = [str(number) for number in range(9 * cached.CHUNK)]
     assert _run((make_cached_llm(Killed(), str(path)), texts)) == [-signal.SIGKILL]
     llm = make_cached_llm(Echo(), str(path))
     assert llm.generate(prompts(*texts)) == texts
-    assert llm.llm.asked == texts[2 * cached.CHUNK :]
+    assert llm.llm.asked == texts[3 * cached.CHUNK :]  # the second chunk was twice as large
+
+
+def test_a_slow_model_is_asked_for_less_at_a_time(llm, monkeypatch):
+    sizes = []
+    generate = Echo.generate
+    monkeypatch.setattr(Echo, "generate", lambda self, prompts: sizes.append(len(prompts)) or generate(self, prompts))
+    monkeypatch.setattr(cached, "SOON", -2.0)
+    monkeypatch.setattr(cached, "LATE", -1.0)
+    texts = [str(number) for number in range(70)]
+    assert llm.generate(prompts(*texts)) == texts
+    assert sizes == [32, 16, 8, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1]
 
 
 def test_processes_share_the_file(llm):

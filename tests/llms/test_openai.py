@@ -278,6 +278,8 @@ def test_the_key_is_sent_and_nowhere_else(server, monkeypatch, caplog, tmp_path)
     llm = connect(server, api_key_env="MY_KEY")
     server.answer = lambda request: Reply(json.dumps({"oops": request.headers["authorization"]})[:-1].encode())
     assert llm.generate(prompts("x")) == [None]
+    server.answer = lambda request: says(request, f"you are {request.headers['authorization']}")
+    assert llm.generate(prompts("x")) == ["you are Bearer ***"]
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     llm.to_disk(tmp_path / "llm")
     written = "".join(path.read_text() for path in (tmp_path / "llm").iterdir())

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+import spacy
+
+from spacy_ontolink.registry import registry
+from spacy_ontolink.report import chain_of, explain
+from spacy_ontolink.types import Reformulation
+
+TERMS = """format-version: 1.2
+ontology: toy
+
+[Term]
+id: T:0
+name: trait
+
+[Term]
+id: T:1
+name: body fat percentage
+synonym: "fat percentage" EXACT []
+synonym: "BF" RELATED []
+is_a: T:0
+
+[Term]
+id: T:3
+name: yield trait
+is_a: T:0
+
+[Term]
+id: T:2
+name: milk yield
+is_a: T:3
+
+[Term]
+id: T:4
+name: egg yield
+is_a: T:3
+
+[Term]
+id: T:5
+name: <script>alert("fat")</script> & milk
+synonym: "milky" BROAD []
+is_a: T:3
+
+[Term]
+id: X:9
+name: breast feeding
+synonym: "BF" EXACT []
+"""
+
+
+class FeedingReranker:
+    """Prefers names of feeding, and knows nothing of yields."""
+
+    id = "feeding"
+
+    def score(self, mentions, candidates):
+        def judge(name):
+            return np.nan if "yield" in name else 2.0 if "feeding" in name else -len(name) / 10
+
+        return [np.array([judge(text.name) for text in texts], np.float32) for texts in candidates]
+
+    def to_disk(self, path):
+        path.mkdir(parents=True)
+
+    def from_disk(self, path):
+        return self
+
+
+class FixedReformulator:
+    def reformulate(self, mentions):
+        return [Reformulation("milk yield", "yield trait") for _ in mentions]
+
+    def to_disk(self, path):
+        path.mkdir(parents=True)
+
+    def from_disk(self, path):
+        return self
+
+
+@pytest.fixture(autouse=True)
+def parts(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONTOLINK_CACHE", str(tmp_path / "cache"))
+    registry.ontolink_rerankers.register("test.Feeding.v1", func=FeedingReranker)
+    registry.ontolink_reformulators.register("test.Fixed.v1", func=FixedReformulator)
+
+
+@pytest.fixture
+def make_nlp(tmp_path):
+    """Make a pipeline of these stages over the toy ontology; settings by view."""
+    path = tmp_path / "toy.obo"
+    path.write_text(TERMS, encoding="utf-8")
+    names = {"surface": "ontolink_surface_rerank", "context": "ontolink_context_rerank", "fused": "ontolink_fuse"}
+    context = {"reranker": {"@ontolink_rerankers": "test.Feeding.v1"}}
+
+    def make(retriever=None, **stages):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("ontolink_retriever", config={"ontology": str(path), "spans_key": "sc"} | (retriever or {}))
+        for view, config in stages.items():
+            nlp.add_pipe(names[view], config=(context if view == "context" else {}) | config)
+        return nlp
+
+    return make
+
+
+@pytest.fixture
+def explained(make_nlp):
+    """Explain one mention, alone or in a text, by a pipeline of these stages."""
+
+    def explained(mention, text="", label="", k=10, nlp=None, **stages):
+        nlp = nlp or make_nlp(**stages)
+        doc = nlp.make_doc(text or mention)
+        start = doc.text.index(mention)
+        doc.spans["sc"] = [doc.char_span(start, start + len(mention), label=label)]
+        doc = nlp(doc)
+        return explain(doc.spans["sc"][0], chain_of(nlp, "ontolink_retriever"), k)
+
+    return explained
+
+
+@pytest.fixture
+def calibration():
+    """A calibration as a config has it: the further the first candidate leads, the more probable it is."""
+    return {"features": ["fused_lead"], "means": [0.0], "scales": [1.0], "weights": [1.0], "bias": -1.0}
