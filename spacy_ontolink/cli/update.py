@@ -49,7 +49,7 @@ def update(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
     context: typer.Context = None,  # type: ignore[assignment]  # none when called from Python
 ) -> None:
-    """Move a pipeline to a new release of its ontology: only what changed is encoded again, all settings stay."""
+    """Move a pipeline to a new release of its ontology: all settings stay, and rows that stay are not encoded again."""
     from ..errors import DataError, Errors
     from ..files import replacing
     from .build import _columns, _refuse

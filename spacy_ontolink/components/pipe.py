@@ -193,7 +193,7 @@ class OntologyRetriever(LinkingPipe, Provider):
         self._space = space
 
     def update(self, kb: "KnowledgeBase", files: Sequence[str] = (), *, refit: bool = True) -> "Updated":
-        """Go over to another release of the ontology, encoding only what changed; every setting stays.
+        """Go over to another release of the ontology, copying the rows that stay; so does every setting.
 
         Args:
             kb: The new release.

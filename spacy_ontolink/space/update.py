@@ -1,4 +1,4 @@
-"""The space of an ontology's next release, made of the last one's by encoding only what changed.
+"""The space of the next release of an ontology, made of the last one by copying the rows that stay.
 
 The rule is the encoder's own contract: two encoders of one id give equal vectors. So the encoder is fitted to the new
 knowledge base, as it would be in a build from scratch, and then, part by part of it:
