@@ -135,6 +135,22 @@ def test_bad_lines_are_named(tmp_path, follow, line):
         repoint_rows(tmp_path / "x.jsonl", io.StringIO(), io.StringIO(), follow, False)
 
 
+def test_half_a_surrogate_pair_passes(tmp_path, follow):
+    path, file = tmp_path / "x.jsonl", io.StringIO()
+    path.write_text('{"entity": "T:2", "raw": "\\ud83d β"}\n{"entity": "T:2", "raw": "β"}\n', "utf-8")
+    repoint_rows(path, file, io.StringIO(), follow, False)
+    assert file.getvalue() == '{"entity": "T:1", "raw": "\\ud83d \\u03b2"}\n{"entity": "T:1", "raw": "β"}\n'
+
+
+def test_a_store_of_a_killed_run_ends_with_its_last_whole_line(tmp_path, follow):
+    path, file = tmp_path / "x.jsonl", io.StringIO()
+    path.write_text('{"entity": "T:1"}\n{"entity": "T:', "utf-8")
+    repoint_aliases(path, file, io.StringIO(), follow, lambda id: [])
+    assert file.getvalue() == '{"entity": "T:1"}\n'
+    with pytest.raises(DataError, match="line 2"):
+        repoint_rows(path, file, io.StringIO(), follow, False)
+
+
 def test_a_broken_gzip_is_named(tmp_path, follow):
     (tmp_path / "x.jsonl.gz").write_bytes(b"nonsense")
     with pytest.raises(DataError, match="gzip"):

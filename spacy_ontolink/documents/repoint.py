@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -41,8 +42,8 @@ def repoint_rows(path: Path, file: TextIO, lost: TextIO, follow: Successors, pai
         if new is None:
             follow.dropped += 1
         else:
-            file.write(json.dumps(new, ensure_ascii=False) + "\n")
-        lost.writelines(json.dumps({"line": number, **about}, ensure_ascii=False) + "\n" for about in gone)
+            file.write(line_of(new))
+        lost.writelines(line_of({"line": number, **about}) for about in gone)
 
 
 def repoint_aliases(
@@ -51,7 +52,7 @@ def repoint_aliases(
     """Copy a store or list of aliases without the entities that are to be asked again.
 
     So the next run, which asks for what is missing, asks for these. Aliases of an entity that was merged into one with
-    aliases of its own are left out.
+    aliases of its own go, too, and a last line that a killed run left unfinished.
 
     Args:
         path: The file, gzipped or not.
@@ -63,22 +64,32 @@ def repoint_aliases(
     Returns:
         The entities to be asked again, and why.
     """
-    own = {row.get("entity") for _, row in _rows(path)}
+    own = {row.get("entity") for _, row in _rows(path, may_be_cut=True)}
     ask: dict[str, Sequence[str]] = {}
-    for number, row in _rows(path):
+    for number, row in _rows(path, may_be_cut=True):
         gone: list[dict[str, Any]] = []
         new = _walk(row, follow, False, gone)
-        lost.writelines(json.dumps({"line": number, **about}, ensure_ascii=False) + "\n" for about in gone)
+        lost.writelines(line_of({"line": number, **about}) for about in gone)
         follow.dropped += new is None
         entity = new.get("entity") if new else None
         if isinstance(entity, str) and (reasons := why(entity)):
             ask[entity] = reasons
         elif new is not None and (entity == row.get("entity") or entity not in own):
-            file.write(json.dumps(new, ensure_ascii=False) + "\n")
+            file.write(line_of(new))
     return ask
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def line_of(row: dict[str, Any]) -> str:
+    """Write a row as a line; halves of surrogate pairs, which UTF-8 has no place for, are escaped."""
+    line = json.dumps(row, ensure_ascii=False)
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        line = json.dumps(row)
+    return line + "\n"
+
+
+def _rows(path: Path, may_be_cut: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -87,13 +98,14 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 try:
                     row = json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise DataError(
-                        Errors.BAD_LINE.format(path=path, line=number, reason=f"not JSON ({error})")
-                    ) from error
+                    if may_be_cut and not line.endswith(b"\n"):
+                        return
+                    reason = f"not JSON ({error})"
+                    raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason=reason)) from error
                 if not isinstance(row, dict):
                     raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason="not a JSON object"))
                 yield number, row
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(Errors.NOT_GZIP.format(path=path, reason=error)) from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,6 +12,7 @@ from spacy.vocab import Vocab
 from ..components.spans import NIL, RECORDS
 from ..errors import DataError, Errors
 from .records import GIVEN
+from .repoint import line_of
 from .successors import Successors
 
 
@@ -34,7 +34,7 @@ def repoint_docs(path: Path, out: Path, lost: TextIO, follow: Successors, pairs:
     for number, doc in enumerate(docs, start=1):
         for span, id in _repoint(doc, follow, pairs):
             about = {"document": number, "start": span.start_char, "end": span.end_char, "text": span.text, "lost": id}
-            lost.write(json.dumps(about, ensure_ascii=False) + "\n")
+            lost.write(line_of(about))
         result.add(doc)
     result.to_disk(out)
 

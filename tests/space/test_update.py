@@ -8,6 +8,7 @@ from spacy_ontolink.encoders.hybrid import HybridEncoder
 from spacy_ontolink.encoders.lexical import LexicalEncoder
 from spacy_ontolink.indexes.exact import ExactIndex
 from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.kb.readers import read_ontology
 from spacy_ontolink.space import EntitySpace, Pooling, Query, retrieve, update
 from spacy_ontolink.types import Entity, EntityRows, Mention, Synonym
 from spacy_ontolink.vectors import Vectors
@@ -202,3 +203,13 @@ def test_pooled_rows_outside_of_the_narrow_set_are_what_they_were(change):
     for now, was in zip(kept, done.diff.before[kept], strict=True):
         before, after = (space.rows_of(np.array([n])).vectors.blocks[0] for space, n in ((old, was), (done.space, now)))
         np.testing.assert_allclose(before.astype(np.float32), after.astype(np.float32), atol=1e-3)
+
+
+@pytest.mark.parametrize(("old", "new"), [("old/cmo_20151203_v2.36.obo", "cmo.obo"), ("old/VT_v13.14.obo", "vt.obo")])
+def test_real_releases_equal_a_build_from_scratch(shared_data, old, new):
+    before, after = (read_ontology(shared_data / "ontologies" / path) for path in (old, new))
+    done = update(EntitySpace.build(before, LexicalEncoder(), ExactIndex(), POOLINGS[2]), after, ExactIndex())
+    scratch = EntitySpace.build(after, LexicalEncoder(), ExactIndex(), POOLINGS[2])
+    assert equal(done.space.plain, scratch.plain)
+    assert equal(done.space.rows, scratch.rows)
+    assert done.diff.counts()["added"] > 200
