@@ -22,6 +22,7 @@ from .info import info
 from .link import link
 from .search import search
 from .tune import tune
+from .update import update
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, link, evaluate, tune, search, explain, info, demo):
+for command in (build, update, link, evaluate, tune, search, explain, info, demo):
     app.command()(command)
 
 
