@@ -42,7 +42,8 @@ def test_the_names_are_found(answer):
     "answer",
     [
         "", " \n", "null", "none", "N/A", "[]", "{}", "{", '{"names": []}', '{"names": null}', '{"n": 3}', "42",
-        "1, 2, 3",         "<think>", "<think>body fat, adiposity", "I'm sorry, I cannot help.", "As an AI language model, I can't",
+        "1, 2, 3", "<think>", "<think>body fat, adiposity", "I'm sorry, I cannot help.",
+        "As an AI language model, I can't",
         DEFINITION, f'"{DEFINITION}"', f'{{"definition": "{DEFINITION}"}}', "the share of body mass that is fat",
         "T:1", "HP:0001250, MESH:D003920", "body fat percentage, Body-fat percentage, BODY FAT PERCENTAGE.",
         "This concept is called body fat, which is a measure, and it can be used in cows.",
