@@ -61,6 +61,7 @@ class Warnings:
         "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
         "This is said once."
     )
+    NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -184,6 +185,18 @@ class Errors:
     PRECISION_OUT_OF_REACH = (
         "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
         "most probable answers. Ask for less, or give more mentions."
+    )
+
+    # training
+    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
+    OTHER_ALIASES = (
+        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
+        "former, or give another file."
+    )
+    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
+    ALIASES_UNKNOWN = (
+        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
+        "this release of the ontology first."
     )
 
     # documents and command line
