@@ -204,6 +204,14 @@ class Errors:
     OUT_EXISTS = "{path} exists; give --overwrite to replace it, or another name"
     OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
     OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
+    LLM_FORM = "--llm {given} is no language model; give one of: {forms}"
+    LLM_CONFIG = "{given} does not describe a language model: {reason}"
+    NEEDS_LLM = (
+        "--setting {setting} needs generated aliases: name a language model with --llm ({forms}), or a file of aliases "
+        "with --aliases; the settings that need neither are: {others}"
+    )
+    OUT_UNKNOWN = "{path} exists, is not empty and holds no pairs, so it is left alone; give another name"
+    NO_PAIRS = "{path}: no pair came of {mentions}: {reasons}."
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

@@ -20,6 +20,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .info import info
 from .link import link
+from .pairs import pairs
 from .search import search
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, link, evaluate, search, explain, info, demo):
+for command in (build, link, evaluate, search, explain, pairs, info, demo):
     app.command()(command)
 
 
