@@ -61,6 +61,7 @@ class Warnings:
         "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
         "This is said once."
     )
+    LLM_GAVE_UP = "{reason} What it answered before is used; another run asks for the rest."
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..kb import KnowledgeBase
@@ -130,30 +130,38 @@ def filter_effect(
     return effect
 
 
-def alias_facts(kb: KnowledgeBase, aliases: Sequence[Judged], groups: dict[str, Collection[str]]) -> dict[str, Any]:
+def alias_facts(
+    kb: KnowledgeBase,
+    aliases: Sequence[Judged],
+    groups: Mapping[str, Collection[str]],
+    own_names: Collection[str] = (),
+) -> dict[str, Any]:
     """Return how many aliases equal their entity's name, a curated synonym of it, or neither; and what was kept.
 
     Args:
         kb: The ontology.
         aliases: All aliases with what the filter says of them.
         groups: Ids of entities by how they were selected (Sci-ZSEL, table 2).
+        own_names: Ids of the entities whose own name was answered, too; that is no alias, and counts in
+            ``equal_to`` only.
     """
     kinds = _kinds(kb, aliases)
+    of_entity = [(judged.alias.entity, kind) for judged, kind in zip(aliases, kinds, strict=True)]
+    of_entity += [(id, "name") for id in own_names]
+    everything: dict[str, Collection[str] | None] = {"all": None, **groups}
+    kept = [kind for judged, kind in zip(aliases, kinds, strict=True) if judged.kept]
     dropped = Counter(judged.reason for judged in aliases if not judged.kept)
-    everything = {"all": None, **groups}
     return {
         "total": len(aliases),
         "entities": len({judged.alias.entity for judged in aliases}),
-        "kept": sum(judged.kept for judged in aliases),
-        "retained_share": share(sum(judged.kept for judged in aliases), len(aliases)),
+        "kept": len(kept),
+        "retained_share": share(len(kept), len(aliases)),
         "dropped": {reason: dropped[reason] for reason in ("anchor", "drift")},
         "equal_to": {
-            name: _kind_shares(
-                [kind for judged, kind in zip(aliases, kinds, strict=True) if ids is None or judged.alias.entity in ids]
-            )
+            name: _kind_shares([kind for id, kind in of_entity if ids is None or id in ids])
             for name, ids in everything.items()
         },
-        "kept_equal_to": _kind_shares([kind for judged, kind in zip(aliases, kinds, strict=True) if judged.kept]),
+        "kept_equal_to": _kind_shares(kept),
     }
 
 

@@ -54,8 +54,8 @@ def _rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield (
         "Pairs",
         (
-            f"{made['total']:,} ({sources}) of {made['mentions']:,} mention(s), {percent(made['share_of_mentions'])}, with "
-            f"{made['entities']:,} entities; a mention that fits several: {report['ambiguous']}"
+            f"{made['total']:,} ({sources}) of {made['mentions']:,} mention(s), {percent(made['share_of_mentions'])}, "
+            f"with {made['entities']:,} entities; a mention that fits several: {report['ambiguous']}"
         ),
     )
     if accuracy := report.get("accuracy"):
@@ -73,11 +73,10 @@ def _rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _selected(selection: Mapping[str, Any]) -> str:
-    by_name, by_retrieval, both = (selection[key] for key in ("by_name", "by_retrieval", "together"))
     return (
-        f"{by_name['entities']:,} entities by name ({percent(by_name['share'])}), {by_retrieval['entities']:,} by the "
-        f"retriever ({percent(by_retrieval['share'])}), together {both['entities']:,} of {selection['ontology']:,} "
-        f"({percent(both['share'])})"
+        f"{selection['by_name']:,} entities by name ({percent(selection['by_name_share'])}), "
+        f"{selection['by_retrieval']:,} by the retriever ({percent(selection['by_retrieval_share'])}), together "
+        f"{selection['selected']:,} of {selection['entities']:,} ({percent(selection['selected_share'])})"
     )
 
 
@@ -87,8 +86,8 @@ def _costs(llm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield (
         "Calls",
         (
-            f"{llm['calls']:,} answered, {llm['failed']:,} failed, {llm['input_tokens']:,} input tokens; with one call per "
-            f"mention {each['calls']:,} and {tokens} ({each['how']})"
+            f"{llm['calls']:,} answered, {llm['failed']:,} failed, {llm['input_tokens']:,} input tokens; with one call "
+            f"per mention {each['calls']:,} and {tokens} ({each['how']})"
         ),
     )
 
