@@ -62,6 +62,7 @@ class Warnings:
         "This is said once."
     )
     LLM_GAVE_UP = "{reason} What it answered before is used; another run asks for the rest."
+    NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -178,6 +179,18 @@ class Errors:
     FEW_TO_CALIBRATE = (
         "{n} mention(s), {right} of them linked rightly, are too few to calibrate on: at least {least} are needed, "
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
+    )
+
+    # training
+    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
+    OTHER_ALIASES = (
+        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
+        "former, or give another file."
+    )
+    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
+    ALIASES_UNKNOWN = (
+        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
+        "this release of the ontology first."
     )
 
     # documents and command line

@@ -60,6 +60,8 @@ def _from_short(given: str) -> dict[str, Any]:
 
 def _from_file(path: Path) -> dict[str, Any]:
     """Return the block of a file that names a model: the file itself, or one section of it."""
+    from configparser import Error as ConfigParserError
+
     from thinc.api import Config
 
     if not path.is_file():
@@ -67,7 +69,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         content: Any = json.loads(text) if path.suffix == ".json" else Config().from_str(text)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ConfigParserError) as error:
         raise ConfigError(Errors.LLM_CONFIG.format(given=path, reason=" ".join(str(error).split()))) from error
     sections = [content, *content.values()] if isinstance(content, dict) else []
     blocks = [section for section in sections if isinstance(section, dict) and _KEY in section]

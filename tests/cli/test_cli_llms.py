@@ -5,6 +5,7 @@ import pytest
 from spacy_ontolink.cli.llms import MAX_NEW_TOKENS, make_llm
 from spacy_ontolink.errors import ConfigError, OntolinkError
 from spacy_ontolink.llms.cached import CachedLLM
+from spacy_ontolink.types import Prompt
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_models_in_this_process(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     with pytest.raises(OntolinkError, match=str(tmp_path / "none")):
-        make_llm(f"transformers:{tmp_path / 'none'}").generate([])
+        make_llm(f"transformers:{tmp_path / 'none'}").generate([Prompt("x")])
 
 
 BLOCK = {"@ontolink_llms": "spacy-ontolink.OpenAI.v1", "model": "gemma", "endpoint": "http://127.0.0.1:1/v1"}
@@ -68,7 +69,10 @@ def test_other_words(given):
         ("llm.json", "{", "llm.json does not describe a language model: Expecting"),
         ("llm.json", "[]", "no blocks in it have '@ontolink_llms'; one must"),
         ("llm.json", json.dumps({"a": BLOCK, "b": BLOCK}), "2 blocks in it"),
-        ("llm.cfg", "[llm]\nmodel = 'x'\n", "does not describe a language model"),
+        ("llm.cfg", '[llm]\nmodel = "x"\n', "no blocks in it"),
+        ("llm.cfg", 'model = "x"\n', "llm.cfg does not describe a language model: "),
+        ("llm.cfg", "[llm]\nmodel = ${paths.x}\n", "llm.cfg does not describe a language model: "),
+        ("llm.cfg", "[llm]\na = 1\na = 2\n", "llm.cfg does not describe a language model: "),
         ("llm.json", json.dumps({"@ontolink_llms": "none.v1"}), "none.v1"),
         ("llm.json", json.dumps({**BLOCK, "colour": 1}), "colour"),
         ("llm.json", json.dumps({**BLOCK, "timeout": -1}), "timeout = -1"),
