@@ -98,10 +98,11 @@ SECTIONS = {
         "Pairs without labels",
         pairs,
         "Training texts of the NCBI disease corpus (MEDIC) and of BC5CDR (all of MeSH); mentions are those of the "
-        "corpus, or names of the ontology looked up. p1: equal to an entity's name; synonym: to a curated synonym. A pair is "
-        "judged where its mention has the very offsets of a gold mention; across: it overlaps one; off: there is none, "
-        "which says little, since only diseases (and in BC5CDR chemicals) are annotated, but all of MeSH is looked up. "
-        "Rules for a mention that fits several entities: keep makes a pair with each, drop none, split shares its "
+        "corpus, or names of the ontology looked up. p1: equal to an entity's name; synonym: to a curated synonym."
+        " A pair is judged where its mention has the very offsets of a gold mention; across: it overlaps one; off:"
+        " there is none, which says little, since only diseases (and in BC5CDR chemicals) are annotated, but all "
+        "of MeSH is looked up. Rules for a mention that fits several entities: keep makes a pair with each, drop "
+        "none, split shares its "
         "weight, so its accuracy is weighted.",
     ),
     "speed": (
