@@ -101,9 +101,11 @@ def neighbourhoods(parents: csr_matrix, children: csr_matrix, entities: Ints1d) 
     """
     above = parents[entities]
     near = (above + children[entities] + above @ children).tocsr()
+    near.sum_duplicates()  # sorts, too
     rows = np.repeat(np.arange(len(entities)), np.diff(near.indptr))
     others = near.indices != np.asarray(entities)[rows]
-    return to_csr(rows[others], near.indices[others], len(entities))
+    counts = np.bincount(rows[others], minlength=len(entities))
+    return Csr(np.append(0, np.cumsum(counts)).astype(np.int32), near.indices[others].astype(np.int32))
 
 
 def neighbourhood_sizes(parents: csr_matrix, children: csr_matrix, entities: Ints1d) -> np.ndarray:

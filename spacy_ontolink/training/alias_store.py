@@ -87,7 +87,7 @@ class AliasStore:
         with self.path.open("ab") as file:
             if file.tell() != self._size:  # another run has written to it
                 raise StateError(Errors.STORE_IN_USE.format(path=self.path))
-            file.truncate(self._end)
+            file.seek(file.truncate(self._end))
             if not self._end:
                 file.write(_line({"format": FORMAT, **self.settings._asdict()}))
             for item, line in lines:

@@ -14,7 +14,7 @@ from ..errors import check_setting
 from ..kb import KnowledgeBase
 from ..kb.hierarchy import neighbourhoods
 from ..prompts.cleaning import MOST_WORDS
-from ..prompts.names import Names, read_names
+from ..prompts.name_lists import Names, read_names
 from ..prompts.template import PromptTemplate
 from ..registry import check_part
 from ..text import normalise

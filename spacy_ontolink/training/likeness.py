@@ -16,7 +16,7 @@ NO_DRIFT = -1.0  # the least that a cosine can be
 TOLERANCE = 1e-5  # likenesses that differ by less are equal: what is computed together changes the last digits
 _BATCH = 4096  # texts encoded at once
 _CELLS = 4_000_000  # pairs of an alias and a neighbour compared at once
-_ALIASES = 1024  # aliases compared at once
+_ALIASES = 512  # aliases compared at once
 
 
 class Likeness(NamedTuple):
@@ -84,7 +84,7 @@ def compare(kb: KnowledgeBase, owner: Ints1d, encoded: Encoded) -> Likeness:
     parents, children, vectors = kb.parent_matrix, kb.child_matrix, encoded.vectors
     n = len(owner)
     alike = Likeness(np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n, np.int32))
-    order = _families_together(kb, owner)
+    order, column = _families_together(kb, owner), np.zeros(len(kb), np.int32)
     sizes = neighbourhood_sizes(parents, children, owner[order])
     for block in _blocks(sizes, _ALIASES):
         some = order[block]
@@ -92,12 +92,22 @@ def compare(kb: KnowledgeBase, owner: Ints1d, encoded: Encoded) -> Likeness:
         alike.anchor[some] = aliases.row_dots(vectors.take(encoded.name[owner[some]]))
         entities, place = np.unique(owner[some], return_inverse=True)
         near = neighbourhoods(parents, children, entities)
-        others = np.unique(near.indices)
+        others = _distinct(near.indices, len(kb))
+        column[others] = np.arange(len(others))
         scores = aliases.dot(vectors.take(encoded.name[others]))
         alias, neighbour = expand(near, place)
-        values = scores[alias, np.searchsorted(others, neighbour)]
+        values = scores[alias, column[neighbour]]
         alike.drift[some], alike.neighbour[some] = _best(len(some), alias, neighbour, values)
     return alike
+
+
+def _distinct(numbers: Ints1d, most: int) -> np.ndarray:
+    """Return distinct numbers below ``most``, ascending; without sorting where there are many."""
+    if len(numbers) < most // 8:
+        return np.unique(numbers)
+    seen = np.zeros(most, np.bool_)
+    seen[numbers] = True
+    return np.flatnonzero(seen)
 
 
 def _best(n: int, alias: Ints1d, neighbour: Ints1d, values: Floats1d) -> tuple[Floats1d, Ints1d]:

@@ -1,5 +1,6 @@
+"""An ontology with definitions and a language model that knows its answers."""
+
 import numpy as np
-import pytest
 
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.types import Entity, Synonym, Usage
@@ -17,8 +18,7 @@ DEFINITIONS = {
 }
 
 
-@pytest.fixture(scope="session")
-def defined() -> KnowledgeBase:
+def make_ontology() -> KnowledgeBase:
     """Traits with definitions: T:2 and T:5 are siblings below T:3; T:8 has no definition, that of T:9 is its name."""
     entities = [
         Entity("T:0", "trait"),
@@ -75,8 +75,7 @@ class Names:
         return self
 
 
-@pytest.fixture
-def llm():
+def make_llm():
     return Names(
         {
             "T:1": "fat content of the body, adiposity, BF%",

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ontolink.prompts.names import read_names
+from spacy_ontolink.prompts.name_lists import read_names
 
 DEFINITION = "The share of body mass that is fat, measured in a live animal."
 TWO = ["body fat content", "BFP"]
@@ -41,8 +41,9 @@ def test_the_names_are_found(answer):
 @pytest.mark.parametrize(
     "answer",
     [
-        "", " \n", "null", "none", "N/A", "[]", "{}", "{", '{"names": []}', '{"names": null}', '{"n": 3}', "42", "1, 2, 3",
-        "<think>", "<think>body fat, adiposity", "I'm sorry, I cannot help.", "As an AI language model, I can't",
+        "", " \n", "null", "none", "N/A", "[]", "{}", "{", '{"names": []}', '{"names": null}', '{"n": 3}', "42",
+        "1, 2, 3", "<think>", "<think>body fat, adiposity", "I'm sorry, I cannot help.",
+        "As an AI language model, I can't",
         DEFINITION, f'"{DEFINITION}"', f'{{"definition": "{DEFINITION}"}}', "the share of body mass that is fat",
         "T:1", "HP:0001250, MESH:D003920", "body fat percentage, Body-fat percentage, BODY FAT PERCENTAGE.",
         "This concept is called body fat, which is a measure, and it can be used in cows.",
@@ -98,7 +99,26 @@ def test_lone_surrogates_are_replaced():
     assert read("fat \ud83d share").names == ["fat \ufffd share"]
 
 
-PIECES = ["<think>", "</think>", "```", "{", '"', "[", "]", ",", "name", "is", ":", "**", "BF", "\n", "1.", "(", ")", "'"]
+PIECES = [
+    "<think>",
+    "</think>",
+    "```",
+    "{",
+    '"',
+    "[",
+    "]",
+    ",",
+    "name",
+    "is",
+    ":",
+    "**",
+    "BF",
+    "\n",
+    "1.",
+    "(",
+    ")",
+    "'",
+]
 
 
 @given(st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES)).map("".join)))
