@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..types import LLM, Encoder, Mention
 
 ANSWERS, ALIASES, USAGE = "answers.jsonl", "aliases.jsonl", "usage.json"
+BATCH = 16
+"""Entities asked about at once, as many as a run that is killed may have asked about in vain."""
 _log = logging.getLogger(__name__)
 
 
@@ -164,7 +166,7 @@ def _ask(
     meter = Meter(llm, out / USAGE)
     asked = report.counting(track(numbers, "Asking for aliases", len(numbers)))
     try:
-        for item in generate_aliases(kb, asked, llm, known=store.sources, **settings):
+        for item in generate_aliases(kb, asked, llm, known=store.sources, batch_size=BATCH, **settings):
             store.append([item])
             report.add(item)
             meter.note()

@@ -111,12 +111,12 @@ def pairs(
 def _check_free(out: Path) -> None:
     """Raise unless the folder is new, empty, or that of an earlier run."""
     from ..errors import ConfigError, Errors
-    from .pair_aliases import ALIASES, ANSWERS
+    from .pair_aliases import ALIASES, ANSWERS, USAGE
     from .pair_files import PAIRS
 
     if out.exists() and not out.is_dir():
         raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
-    known = (PAIRS, ALIASES, ANSWERS, REPORT)
+    known = (PAIRS, ALIASES, ANSWERS, USAGE, REPORT)
     if out.exists() and any(out.iterdir()) and not any((out / name).is_file() for name in known):
         raise ConfigError(Errors.OUT_UNKNOWN.format(path=out))
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 SKIPPED = {
-    "blank_mentions": "blank mention(s)",
-    "entities_without_definition": "entities without a definition, not asked about",
-    "entities_without_answer": "entities that the language model failed on; another run asks again",
-    "entities_not_asked": "entities not asked about, since the language model gave up; another run asks them",
-    "answers_without_alias": "answer(s) without any usable alias",
-    "aliases_of_unknown_entities": "alias(es) of entities that the ontology does not have",
-    "mentions_that_fit_nothing": "mention(s) that fit no name or alias",
-    "ambiguous_mentions": "mention(s) that fit several entities",
+    "blank_mentions": "blank mentions",
+    "entities_without_definition": "entities not asked about for want of a definition",
+    "entities_without_answer": "entities that the language model failed on (another run asks again)",
+    "entities_not_asked": "entities not asked about, since the language model gave up (another run asks)",
+    "answers_without_alias": "answers without a usable alias",
+    "aliases_of_unknown_entities": "aliases of entities that the ontology does not have",
+    "mentions_that_fit_nothing": "mentions that fit no name or alias",
+    "ambiguous_mentions": "mentions that fit several entities",
 }
 """What may be skipped, in the words of the table."""
 
@@ -25,7 +25,7 @@ def table(report: Mapping[str, Any]) -> str:
 
 def skipped(report: Mapping[str, Any]) -> list[str]:
     """Say what was skipped and why."""
-    return [f"{number:,} {SKIPPED[reason]}" for reason, number in report["skipped"].items() if number]
+    return [f"{SKIPPED[reason]}: {number:,}" for reason, number in report["skipped"].items() if number]
 
 
 def percent(value: float | None) -> str:

@@ -183,7 +183,7 @@ def test_the_report(make, script, tmp_path):
     assert (after["pairs"], after["accuracy"]["right"]) == (4, 4)
     assert report["skipped"]["blank_mentions"] == 1
     assert report["skipped"]["mentions_that_fit_nothing"] == 1  # "Low"
-    for words in ("Selected", "Calls", "Aliases", "Filter", "Accuracy  83.3 %", "1 blank mention(s)", "estimated"):
+    for words in ("Selected", "Calls", "Aliases", "Filter", "Accuracy  83.3 %", "blank mentions: 1", "estimated"):
         assert words in err
 
 
@@ -192,7 +192,7 @@ def test_what_was_skipped_is_said(make, script, texts, tmp_path):
     report, err = make("gen", "--llm", script(), "--mentions", "dictionary")
     assert report["skipped"]["entities_without_definition"] == 1
     assert report["skipped"]["entities_without_answer"] == 1
-    assert "1 entities without a definition, not asked about" in err
+    assert "entities not asked about for want of a definition: 1" in err
     assert report["accuracy"] is None and "Accuracy" not in err
 
 
@@ -294,7 +294,7 @@ def test_a_model_that_refuses_everything(ontolink, make, script, texts, defined,
     result = ontolink("pairs", defined, texts, tmp_path / "out", "--setting", "gen", "--llm", script(answers, end))
     assert result.code == 2 and result.out == ""
     line = result.err.splitlines()[-1]
-    assert "no pair came of 1 mention: " in line and "1 mention(s) that fit no name or alias" in line
+    assert "no pair came of 1 mention: " in line and "mentions that fit no name or alias: 1" in line
 
 
 def test_aliases_of_another_run_in_place_of_a_model(make, script, tmp_path):
@@ -317,7 +317,7 @@ def test_aliases_of_a_file_are_not_asked_for_again(make, script, asked, tmp_path
     assert not any("Definition: The amount of milk" in text for text in asked())
     assert made(tmp_path) == sorted(P1 + KEPT)
     assert report["skipped"]["aliases_of_unknown_entities"] == 1
-    assert "1 alias(es) of entities that the ontology does not have" in err
+    assert "aliases of entities that the ontology does not have: 1" in err
 
 
 def test_large_outputs_come_in_several_files(make, monkeypatch, texts, tmp_path):
