@@ -28,7 +28,7 @@ from spacy_ontolink.space import EntitySpace, Query, retrieve
 from spacy_ontolink.types import EntityText, Mention
 
 SEED, HIDE, LIMIT, LIMIT_CONTEXT = 0, 0.1, 1000, 400
-TOP_N, NEGATIVES, MENTIONS, BATCH, RATE = 8, 5, 600, 8, 1e-4
+TOP_N, NEGATIVES, MENTIONS, BATCH, RATE = 8, 5, 500, 8, 1e-4
 WINDOW = 200  # characters to either side of a training mention
 TOKENS = {"mention_tokens": 40, "entity_tokens": 32}
 CORPORA = ("ncbi_disease", "gsc_plus")
@@ -87,8 +87,7 @@ def train(tasks: list[Task], base: Path, out: Path) -> None:
             name: torch.as_tensor(value)
             for name, value in tokenizer.pad([row for own_rows in rows for row in own_rows]).items()
         }
-        with torch.autocast("cpu", torch.bfloat16):
-            scores = networks.cross_scores(network, inputs).float()
+        scores = networks.cross_scores(network, inputs)
         losses = [
             torch.nn.functional.cross_entropy(own_scores[None], torch.tensor([0]))
             for own_scores in scores.split([len(own_rows) for own_rows in rows])
@@ -98,7 +97,7 @@ def train(tasks: list[Task], base: Path, out: Path) -> None:
         loss.backward()
         optimizer.step()
         schedule.step()
-        if start % (20 * BATCH) == 0:
+        if start % (10 * BATCH) == 0:
             print(f"{start} of {len(tasks)} mentions, loss {loss.item():.3f}", file=sys.stderr)
     networks.save_network(out, network, own)
 

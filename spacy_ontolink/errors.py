@@ -61,6 +61,8 @@ class Warnings:
         "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
         "This is said once."
     )
+    LLM_GAVE_UP = "{reason} What it answered before is used; another run asks for the rest."
+    NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -186,6 +188,18 @@ class Errors:
         "most probable answers. Ask for less, or give more mentions."
     )
 
+    # training
+    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
+    OTHER_ALIASES = (
+        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
+        "former, or give another file."
+    )
+    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
+    ALIASES_UNKNOWN = (
+        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
+        "this release of the ontology first."
+    )
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
@@ -217,6 +231,14 @@ class Errors:
         "release. Give --component if the pipeline has several, or --force to go over to it all the same"
     )
     SAME_NAMES = "{one} and {other} would both be written to {path}; rename one"
+    LLM_FORM = "--llm {given} is no language model; give one of: {forms}"
+    LLM_CONFIG = "{given} does not describe a language model: {reason}"
+    NEEDS_LLM = (
+        "--setting {setting} needs generated aliases: name a language model with --llm ({forms}), or a file of aliases "
+        "with --aliases; the settings that need neither are: {others}"
+    )
+    OUT_UNKNOWN = "{path} exists, is not empty and holds no pairs, so it is left alone; give another name"
+    NO_PAIRS = "{path}: no pair came of {mentions}: {reasons}."
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

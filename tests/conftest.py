@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tiny_models import adapter, model_maker, qwen  # noqa: F401  (fixtures)
 
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.types import Entity, Synonym

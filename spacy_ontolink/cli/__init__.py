@@ -20,6 +20,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .info import info
 from .link import link
+from .pairs import pairs
 from .search import search
 from .tune import tune
 from .update import update
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, update, link, evaluate, tune, search, explain, info, demo):
+for command in (build, update, link, evaluate, pairs, tune, search, explain, info, demo):
     app.command()(command)
 
 

@@ -7,7 +7,7 @@ import spacy_ontolink
 from spacy_ontolink import cli
 from spacy_ontolink.errors import DataError
 
-COMMANDS = ["build", "update", "link", "evaluate", "search", "explain", "info", "demo"]
+COMMANDS = ["build", "update", "link", "evaluate", "pairs", "tune", "search", "explain", "info", "demo"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
