@@ -7,7 +7,15 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_ontolink.components.spans import Answer, register_extensions, write_answers
-from spacy_ontolink.documents import GIVEN, Successors, repoint_aliases, repoint_docs, repoint_rows
+from spacy_ontolink.documents import (
+    GIVEN,
+    SPANS_KEY,
+    Successors,
+    read_documents,
+    repoint_aliases,
+    repoint_docs,
+    repoint_rows,
+)
 from spacy_ontolink.errors import DataError
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.types import Entity
@@ -212,6 +220,20 @@ def test_pairs_of_a_spacy_file_go(tmp_path, nlp, follow, doc):
     new, lost = docs_of(tmp_path, nlp, follow, doc, pairs=True)
     assert [span.kb_id_ for span in new.spans["sc"]] == ["T:1", "T:5", "NIL", ""]
     assert (len(new.ents), len(lost), follow.dropped) == (5, 2, 1)
+
+
+def test_pairs_on_a_document_go_with_their_spans(tmp_path, nlp, follow):
+    doc = nlp.make_doc("fat wool")
+    ids = ("T:2", "T:4", "T:1")
+    doc.spans[SPANS_KEY] = [Span(doc, 0, 1, kb_id=id) for id in ids]
+    records = [{**MENTION, "label": "", "kb_ids": [id], "alias": {"entity": id, "text": "f"}} for id in ids]
+    doc.user_data[GIVEN] = {"id": "a", "mentions": records}
+    docs_of(tmp_path, nlp, follow, doc, pairs=True)
+    (new,) = read_documents(tmp_path / "out.spacy", nlp)
+    given = new.user_data[GIVEN]["mentions"]
+    assert len(new.spans[SPANS_KEY]) == len(given) == 2
+    assert [(mention["kb_ids"], mention["alias"]["entity"]) for mention in given] == [(["T:1"], "T:1")] * 2
+    assert (follow.dropped, follow.moved, follow.lost) == (1, {("T:2", "T:1"): 1}, {"T:4": 1})
 
 
 def test_gold_ids_and_candidates_on_documents(tmp_path, nlp, follow, doc):

@@ -38,7 +38,7 @@ def repoint_rows(path: Path, file: TextIO, lost: TextIO, follow: Successors, pai
     """
     for number, row in _rows(path):
         gone: list[dict[str, Any]] = []
-        new = _walk(row, follow, pairs, gone)
+        new = walk(row, follow, pairs, gone)
         if new is None:
             follow.dropped += 1
         else:
@@ -68,7 +68,7 @@ def repoint_aliases(
     ask: dict[str, Sequence[str]] = {}
     for number, row in _rows(path, may_be_cut=True):
         gone: list[dict[str, Any]] = []
-        new = _walk(row, follow, False, gone)
+        new = walk(row, follow, False, gone)
         lost.writelines(line_of({"line": number, **about}) for about in gone)
         follow.dropped += new is None
         entity = new.get("entity") if new else None
@@ -109,10 +109,17 @@ def _rows(path: Path, may_be_cut: bool = False) -> Iterator[tuple[int, dict[str,
         raise DataError(Errors.NOT_GZIP.format(path=path, reason=error)) from error
 
 
-def _walk(value: Any, follow: Successors, pairs: bool, gone: list[dict[str, Any]]) -> Any:
-    """Return a JSON value with its ids led on; None for an object that is about nothing any more."""
-    if isinstance(value, list):
-        items = [(item, _walk(item, follow, pairs, gone)) for item in value]
+def walk(value: Any, follow: Successors, pairs: bool, gone: list[dict[str, Any]]) -> Any:
+    """Return a JSON value with its ids led on; None for an object that is about nothing any more.
+
+    Args:
+        value: Any value; tuples become lists.
+        follow: Leads ids on.
+        pairs: Whether mentions without an id are of no use.
+        gone: Gets what is to be told of each lost id.
+    """
+    if isinstance(value, list | tuple):
+        items = [(item, walk(item, follow, pairs, gone)) for item in value]
         kept = [new for item, new in items if new is not None or item is None]
         follow.dropped += len(items) - len(kept)
         return kept
@@ -129,19 +136,19 @@ def _walk(value: Any, follow: Successors, pairs: bool, gone: list[dict[str, Any]
     for key, item in value.items():
         if key in ONE and isinstance(item, str):
             result[key] = next(iter(led_on([item])), "")
-        elif key in SOME and isinstance(item, str | list):
+        elif key in SOME and isinstance(item, str | list | tuple):
             ids = [item] if isinstance(item, str) else item
             result[key] = led_on(ids) if all(isinstance(id, str) for id in ids) else item
-        elif key == "candidates" and isinstance(item, list):
+        elif key == "candidates" and isinstance(item, list | tuple):
             result[key] = _candidates(item, follow)
         else:
-            result[key] = _walk(item, follow, pairs, gone)
+            result[key] = walk(item, follow, pairs, gone)
     if (value.get("entity") and not result["entity"]) or (pairs and value.get("kb_ids") and not result["kb_ids"]):
         return None
     return result
 
 
-def _candidates(items: list[Any], follow: Successors) -> list[Any]:
+def _candidates(items: Sequence[Any], follow: Successors) -> list[Any]:
     """Lead the ids of candidates on; of those that are one entity now the first stays. They are answers, not links."""
     result: dict[Any, Any] = {}
     for place, item in enumerate(items):

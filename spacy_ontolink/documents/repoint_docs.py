@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 from ..components.spans import NIL, RECORDS
 from ..errors import DataError, Errors
 from .records import GIVEN
-from .repoint import line_of
+from .repoint import line_of, walk
 from .successors import Successors
 
 
@@ -61,20 +61,13 @@ def _repoint(doc: Doc, follow: Successors, pairs: bool) -> list[tuple[Span, str]
         doc.spans[key] = [
             Span(doc, span.start, span.end, label=span.label, kb_id=new, span_id=span.id) for span, new in kept
         ]
+    aside = Successors(follow.releases)  # the mentions of a file stand on the document as spans, too: counted above
     for key, value in doc.user_data.items():
         if key == GIVEN:
-            doc.user_data[key] = {**value, "mentions": [_mention(m, follow.find) for m in value.get("mentions", ())]}
+            doc.user_data[key] = {**value, "mentions": walk(value.get("mentions", ()), aside, pairs, [])}
         elif isinstance(key, tuple) and key[:2] == ("._.", RECORDS) and value:
             doc.user_data[key] = [_record(record, follow.find) for record in value]
     return gone
-
-
-def _mention(mention: Mapping[str, Any], find: Callable[[str], str]) -> dict[str, Any]:
-    return {**mention, "kb_ids": _distinct(map(find, mention.get("kb_ids", ())))}
-
-
-def _distinct(ids: Any) -> list[str]:
-    return [id for id in dict.fromkeys(ids) if id]
 
 
 def _record(record: Mapping[str, Any], find: Callable[[str], str]) -> dict[str, Any]:

@@ -6,6 +6,36 @@ from spacy.tokens import DocBin, Span
 
 from spacy_ontolink.cli import BAD_INPUT
 from spacy_ontolink.space import EntitySpace
+from spacy_ontolink.training.alias_store import AliasStore
+from spacy_ontolink.training.aliases import Alias, Generated, Settings
+from spacy_ontolink.training.corpus import CorpusMention
+from spacy_ontolink.training.pairs import Pair, read_pairs, to_record
+
+FAMILIES = """[Term]
+id: T:0
+name: trait
+
+[Term]
+id: T:1
+name: body fat percentage
+synonym: "fat percentage" EXACT []
+synonym: "BF" RELATED []
+is_a: T:9
+
+[Term]
+id: T:2
+name: milk yield
+is_a: T:3
+
+[Term]
+id: T:3
+name: yield trait
+is_a: T:0
+
+[Term]
+id: T:9
+name: part
+"""
 
 NEW = """format-version: 1.2
 ontology: toy
@@ -289,6 +319,36 @@ def test_links_pairs_and_aliases_are_led_on(ontolink, pipeline, new, corpus, tmp
     assert files[str(aliases)]["ask_again"] == 1
     assert files[str(pairs)]["moved"] == {"T:3": {"to": "T:2", "times": 1}}
     assert f"{pairs} -> {tmp_path / 'out.pairs.jsonl'}: 0 ids as before, 1 led on, 0 lost" in result.err
+
+
+def test_a_store_of_aliases_asks_for_what_is_touched(ontolink, tmp_path):
+    (tmp_path / "v1.obo").write_text(FAMILIES, "utf-8")
+    assert ontolink("build", tmp_path / "v1.obo", tmp_path / "old").code == 0
+    store = AliasStore(tmp_path / "store.jsonl", Settings("m", "p", "animals", 0, 6, 20))
+    store.append(Generated(id, (Alias(id, "x"),), raw="x", source="s") for id in ("T:1", "T:2", "T:3"))
+    (tmp_path / "v2.obo").write_text(FAMILIES.replace("name: milk yield", "name: yield of milk"), "utf-8")
+    result = ontolink(
+        "update", tmp_path / "old", tmp_path / "v2.obo", tmp_path / "out", "--aliases", tmp_path / "store.jsonl"
+    )  # fmt: skip
+    assert result.code == 0
+    led_on = AliasStore(tmp_path / "out.store.jsonl")
+    assert (list(led_on.sources), led_on.settings) == (["T:1"], store.settings)
+    assert [item.aliases[0].text for item in led_on] == ["x"]
+    assert lines(tmp_path / "out.store.ask.jsonl") == [
+        {"entity": "T:2", "why": ["renamed"]},
+        {"entity": "T:3", "why": ["neighbours"]},
+    ]
+
+
+def test_pairs_can_be_read_afterwards(ontolink, pipeline, new, tmp_path):
+    mention = CorpusMention("a", 0, 3, "fat", 0, "fat", "", ("T:1",))
+    pairs = [Pair(mention, id, "p2", Alias(id, "fat"), "gen") for id in ("T:3", "T:1")]
+    row = {"id": "a", "text": "fat", "mentions": [to_record(pair) for pair in pairs]}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    assert ontolink("update", pipeline, new, tmp_path / "out", "--pairs", tmp_path / "pairs.jsonl").code == 0
+    found = list(read_pairs(tmp_path / "out.pairs.jsonl"))
+    assert [(pair.entity, pair.alias.entity) for pair in found] == [("T:2", "T:2"), ("T:1", "T:1")]
+    assert found[1] == pairs[1]
 
 
 def test_lost_links_are_listed(ontolink, pipeline, corpus, tmp_path):
