@@ -107,6 +107,30 @@ def pairs(result: dict[str, Any]) -> list[str]:
     return lines
 
 
+def stages(result: dict[str, Any]) -> list[str]:
+    """Lay out what each step of tuning gained, and how mentions without an entity fare."""
+    lines = [
+        "| mentions | views | step | measure | n | before | after | on others | |",
+        "|---|---|---|---|--:|--:|--:|--:|---|",
+    ]
+    for row in result["rows"]:
+        for step in row["steps"]:
+            cells = [row["corpus"], row["views"], step["name"], step["measure"], f"{step['n']:,}",
+                     *(percent(step[key]) for key in ("value_before", "value_after", "cross_fitted")),
+                     step["note"]]  # fmt: skip
+            lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "| mentions | views | NIL of all | AUROC of NIL | of right answers | calibration error | threshold | "
+              "NIL precision | NIL recall |", "|---|---|--:|--:|--:|--:|--:|--:|--:|"]  # fmt: skip
+    for row in result["rows"]:
+        nil = row["nil"]
+        shares = [percent(nil[key]) for key in ("nil_precision", "nil_recall")]
+        cells = [row["corpus"], row["views"], f"{nil['n_nil']:,} of {nil['n']:,}", f"{nil['nil_auroc']:.3f}",
+                 f"{nil['answer_auroc']:.3f}", f"{nil['expected_calibration_error']:.3f}",
+                 "none" if nil["threshold"] is None else f"{nil['threshold']:.3f}", *shares]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 SECTIONS = {
     "quality_lexical": (
         "Recall, without torch",
@@ -128,6 +152,14 @@ SECTIONS = {
         "of MeSH is looked up. Rules for a mention that fits several entities: keep makes a pair with each, drop "
         "none, split shares its "
         "weight, so its accuracy is weighted.",
+    ),
+    "stages": (
+        "What the stages and their tuning gain",
+        stages,
+        "`ontolink tune` on development mentions. A tenth of the entities is hidden, so that their mentions are NIL. "
+        "On others: by five-fold cross-fitting, on mentions the setting was not chosen on; a step is taken only if "
+        "that gains. The context view is MiniLM as a cross-encoder, trained for one epoch on 500 mentions of the "
+        "training split, over the first 8 candidates. Before calibration, AUROC is that of the fused score.",
     ),
     "speed": (
         "Speed, Human Phenotype Ontology",
