@@ -246,6 +246,9 @@ class Errors:
         "'{name}' has no retriever{which} before it in the pipeline to take candidates from; the retrievers of the "
         "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
     )
+    AFTER_THE_LAST = (
+        "'{name}' stands after '{last}', which decides: its scores would undo that decision. Put it before '{last}'."
+    )
     NO_CALIBRATION = (
         "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. "
         "Run: ontolink tune PIPELINE DEV OUT"

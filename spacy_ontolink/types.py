@@ -74,7 +74,8 @@ class EntityRows(NamedTuple):
     """What an encoder makes of a KB: ``N`` row vectors, and whose they are.
 
     ``owner[r]`` is the entity number of row ``r``, never decreasing. ``name[r]`` is the position of the row's text in
-    the KB's name table (for one row per entity, its primary name).
+    the KB's name table (for one row per entity, its primary name). A definition's row follows that of the primary name,
+    and repeats its position.
     """
 
     vectors: Vectors

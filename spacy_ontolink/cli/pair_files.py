@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, DocBin
 
 PAIRS, DOCBIN = "pairs.jsonl", "pairs.spacy"
-SHARD = 20_000
-"""Documents in one ``.spacy`` file, which has to fit in memory; more go to pairs-2.spacy and so on."""
+SHARD = 100_000
+"""Pairs in one ``.spacy`` file, which has to fit in memory; more go to pairs-2.spacy and so on."""
 
 
 def write_pairs(folder: Path, stream: Iterable[Paired], nlp: Language) -> list[str]:
@@ -29,14 +29,15 @@ def write_pairs(folder: Path, stream: Iterable[Paired], nlp: Language) -> list[s
     from spacy.tokens import DocBin
 
     with tempfile.TemporaryDirectory(prefix=".pairs.", dir=folder) as scratch:
-        shard, names = DocBin(attrs=(), store_user_data=True), [PAIRS]
+        shard, size, names = DocBin(attrs=(), store_user_data=True), 0, [PAIRS]
         with (Path(scratch) / PAIRS).open("w", encoding="utf-8", newline="\n") as file:
             for paired in stream:
                 if not paired.pairs:
                     continue
-                if len(shard) == SHARD:
+                if size >= SHARD:
                     names.append(_save(shard, Path(scratch), len(names)))
-                    shard = DocBin(attrs=(), store_user_data=True)
+                    shard, size = DocBin(attrs=(), store_user_data=True), 0
+                size += len(paired.pairs)
                 mentions = [to_record(pair) for pair in paired.pairs]
                 row = {"id": paired.document.id, "text": paired.document.text, "mentions": mentions}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -52,6 +52,11 @@ class Fuser(Stage):
             raise ConfigError(Errors.NO_CALIBRATION.format(name=name, threshold=threshold))
         self.threshold = threshold
 
+    @property
+    def decides(self) -> bool:
+        """Always: what came after would undo the mix and the threshold."""
+        return True
+
     def needs(self, view: str) -> bool:
         """Whether a view has weight, or a place in the calibration."""
         return self.weights.get(view, 0) > 0 or (self.calibration is not None and view in self.calibration.views)

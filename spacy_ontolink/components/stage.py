@@ -10,6 +10,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..errors import ConfigError, Errors
 from ..types import Floats1d, Mention
 from .base import LinkingPipe
 from .listening import Listener
@@ -33,7 +34,7 @@ class Stage(LinkingPipe, Listener):
     """Revises the answers of the retriever before it; a mention that has none, or ``NIL``, is left alone.
 
     Raises:
-        ConfigError: There is no retriever before it in the pipeline (at first use).
+        ConfigError: There is no retriever before it in the pipeline, or a stage that decides (at first use).
     """
 
     view: str
@@ -57,8 +58,13 @@ class Stage(LinkingPipe, Listener):
         LinkingPipe.name.fset(self, name)  # type: ignore[attr-defined]
 
     def prepare(self) -> None:
-        """Find the retriever."""
-        self.find_provider(self._nlp() if self._nlp else None)
+        """Find the retriever, and see that nothing before this stage has had the last word."""
+        nlp = self._nlp() if self._nlp else None
+        stages = self.find_provider(nlp).stages
+        before = stages[: stages.index(self)] if self in stages else []
+        for stage in before:
+            if stage.decides and (nlp is None or stage.name in nlp.pipe_names):
+                raise ConfigError(Errors.AFTER_THE_LAST.format(name=self.name, last=stage.name))
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Revise the answers of all documents together, then write them."""

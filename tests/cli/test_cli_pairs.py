@@ -321,7 +321,7 @@ def test_aliases_of_a_file_are_not_asked_for_again(make, script, asked, tmp_path
 
 
 def test_large_outputs_come_in_several_files(make, monkeypatch, texts, tmp_path):
-    monkeypatch.setattr("spacy_ontolink.cli.pair_files.SHARD", 2)
+    monkeypatch.setattr("spacy_ontolink.cli.pair_files.SHARD", 4)  # two documents
     row = json.dumps({"text": TEXT, "mentions": MENTIONS})
     texts.write_text(f"{row}\n" * 5, "utf-8")
     report, _ = make("synonym")
