@@ -183,6 +183,9 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    FEW_OTHERS = "of {n} mentions, {apart} are kept apart to check on, equal texts together: {reason}"
+    NO_CANDIDATES = "None of {n} mention(s) gets a candidate from '{name}', so nothing can be tuned: see to its filters"
+    NO_SCORES = "'{name}' gave none of {n} mention(s) a score, so nothing can be tuned with it: mend it, or take it out"
     PRECISION_OUT_OF_REACH = (
         "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
         "most probable answers. Ask for less, or give more mentions."
