@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from .errors import ConfigError, Errors, StateError, Warnings
+from .errors import ConfigError, Errors, StateError, Warnings, check_setting
 from .files import REBUILD, read_json, replacing, write_json
 from .prompts.cleaning import MOST_WORDS, clean
 from .prompts.context import centred, count_words
@@ -33,8 +33,8 @@ class LLMReformulator:
 
     def __init__(self, llm: LLM, *, standard_name: str, hypernym: str, domain: str, max_words: int) -> None:
         self.llm = check_part(llm, LLM, "llm")
-        _check("domain", domain, bool(domain.strip()), "a word such as biomedical")
-        _check("max_words", max_words, max_words > 0, "1 or more")
+        check_setting("domain", domain, bool(domain.strip()), "a word such as biomedical")
+        check_setting("max_words", max_words, max_words > 0, "1 or more")
         self.domain, self.max_words = domain, max_words
         self._sources = dict(zip(FIELDS, (standard_name, hypernym), strict=True))
         self._templates: dict[str, PromptTemplate] = {}
@@ -143,8 +143,3 @@ def _question(mention: Mention) -> tuple[str, str]:
 
 def _is_path(source: str) -> bool:
     return not re.fullmatch(r"\w+", source)
-
-
-def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
-    if not fine:
-        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, LLMError, StateError, Warnings, require
+from ..errors import Errors, LLMError, StateError, Warnings, check_setting, require
 from ..files import read_json, replacing, write_json
 from ..models.folder import plain_name
 from ..types import Floats2d, Prompt, Usage
@@ -53,17 +53,19 @@ class OpenAILLM:
     ) -> None:
         require("openai", "llm", "A language model behind a server")
         extra = dict(extra_body or {})
-        _check("model", model, bool(model.strip()), "the name that the server knows it by")
+        check_setting("model", model, bool(model.strip()), "the name that the server knows it by")
         is_loopback(endpoint)  # checks it, too
         variable = bool(re.fullmatch(r"[A-Za-z_]\w*", api_key_env))
-        _check("api_key_env", "…", variable, "the name of an environment variable, never a key itself")
-        _check("timeout", timeout, timeout > 0, "seconds, more than 0")
+        check_setting("api_key_env", "…", variable, "the name of an environment variable, never a key itself")
+        check_setting("timeout", timeout, timeout > 0, "seconds, more than 0")
         for name, value in [("max_tries", max_tries), ("concurrency", concurrency), ("max_new_tokens", max_new_tokens),
                             ("top_logprobs", top_logprobs)]:  # fmt: skip
-            _check(name, value, value >= 1, "1 or more")
-        _check("extra_body", sorted(extra), not _OURS & extra.keys(), f"no key of {', '.join(sorted(_OURS))}")
+            check_setting(name, value, value >= 1, "1 or more")
+        check_setting("extra_body", sorted(extra), not _OURS & extra.keys(), f"no key of {', '.join(sorted(_OURS))}")
         secret = sorted(key for key in extra if _SECRET.search(key))
-        _check("extra_body", secret, not secret, "no keys or passwords: they come from the environment (api_key_env)")
+        check_setting(
+            "extra_body", secret, not secret, "no keys or passwords: they come from the environment (api_key_env)"
+        )
         self.model, self.endpoint, self.api_key_env = model, endpoint.rstrip("/"), api_key_env
         self.timeout, self.max_tries, self.concurrency = timeout, max_tries, concurrency
         self.max_new_tokens, self.seed, self.top_logprobs, self.extra_body = max_new_tokens, seed, top_logprobs, extra
@@ -237,8 +239,3 @@ def make_openai_llm(
         concurrency=concurrency, max_new_tokens=max_new_tokens, seed=seed, top_logprobs=top_logprobs,
         extra_body=extra_body,
     )  # fmt: skip
-
-
-def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
-    if not fine:
-        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))
