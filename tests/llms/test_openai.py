@@ -107,6 +107,28 @@ def test_an_item_without_a_token_fails_alone(server):
     assert np.isfinite(scores[0]).all() and np.isnan(scores[1]).all()
 
 
+@pytest.mark.parametrize("logprob", ["1e308", "0.01", "-1" + "0" * 400, "1" + "0" * 400, "NaN", '"-1"', "null", "true"])
+@pytest.mark.parametrize("frame", [None, ("<", ">")])
+def test_what_is_no_log_probability_costs_its_item_only(server, logprob, frame, caplog):
+    def answer(request):
+        reply = says(request, "yes", {"yes": -0.5, "no": -7.25})
+        reply.body = json.dumps(reply.body)
+        if request.text.strip("<>") == "bad":
+            reply.body = reply.body.replace("-7.25", logprob)
+        return Reply(reply.body.encode())
+
+    server.answer = answer
+    llm = connect(server)
+    rows = llm.choose([Prompt(text, frame=frame) for text in ("a", "bad", "b")], ["yes", "no"])
+    assert np.isnan(rows[1]).all() and rows[[0, 2]].tolist() == [[-0.5, -7.25]] * 2
+    assert llm.usage[:2] == (2, 1) and "malformed answer" in caplog.text
+
+
+def test_a_probability_rounded_to_more_than_one_is_one(server):
+    server.answer = lambda request: says(request, "yes", {"yes": 1e-6, "no": -20})
+    assert connect(server).choose(prompts("?"), ["yes", "no"]).tolist() == [[0, -20]]
+
+
 BAD = {
     "html": Reply(b"<html>busy</html>"),
     "html with its type": Reply(b"<html>busy</html>", headers={"Content-Type": "text/html"}),
@@ -138,10 +160,11 @@ def test_a_bad_reply_costs_its_item_only(server, kind, caplog):
     assert not caplog.records
 
 
-def test_odd_counts_and_text_are_taken(server):
+@pytest.mark.parametrize("usage", [{"prompt_tokens": "7"}, {"prompt_tokens": -3, "completion_tokens": True}, [1]])
+def test_odd_counts_and_text_are_taken(server, usage):
     def answer(request):
         reply = says(request, "half \ud83d, whole \ud83d\ude00")
-        reply.body["usage"] = {"prompt_tokens": "7"}
+        reply.body["usage"] = usage
         return reply
 
     server.answer = answer
