@@ -157,7 +157,7 @@ class OpenAILLM:
             settings = self._settings(prompt.frame is None, choosing)
 
             def attempt(seconds: float) -> Answer:
-                reply = replies.parse(server.send(prompt, settings, min(seconds, self.timeout)))
+                reply = server.send(prompt, settings, min(seconds, self.timeout))
                 self._add(server, Usage(0, 0, 0, *replies.token_counts(reply)))
                 return read(replies.first_choice(reply))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .retrying import GaveUpError
@@ -15,19 +15,27 @@ _SHOWN = 80  # characters of what makes no sense
 _SPACES = " \t\n\r\u2581\u0120\u010a"  # white space as it is, and as tokenizers write it
 
 
-def parse(body: bytes) -> dict[str, Any]:
-    """Read a body.
+def parse(body: bytes, clean: Callable[[str], str]) -> dict[str, Any]:
+    """Read a body, with ``clean`` applied to each string in it, names included.
 
     Raises:
         GaveUpError: It is not a JSON object.
     """
     try:
-        value = json.loads(body)
+        value = _each_string(json.loads(body), clean)
     except (ValueError, RecursionError) as error:
         raise GaveUpError(MALFORMED, f"not JSON: {_start(body)}") from error
     if not isinstance(value, dict):
         raise GaveUpError(MALFORMED, f"not a JSON object: {_start(body)}")
     return value
+
+
+def _each_string(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {clean(name): _each_string(item, clean) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_each_string(item, clean) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def first_choice(reply: dict[str, Any]) -> dict[str, Any]:

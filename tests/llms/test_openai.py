@@ -1,4 +1,5 @@
 import copy
+import gzip
 import json
 import logging
 import multiprocessing
@@ -18,7 +19,8 @@ from spacy_ontolink.llms.openai import make_openai_llm
 from spacy_ontolink.types import LLM, Prompt, Usage
 
 pytest.importorskip("openai")
-KEY = "sk-very-secret-0123456789"
+KEY = "sk-very/secret+0123456789"
+ESCAPED = "".join(f"\\u{ord(letter):04X}" for letter in KEY[:5]) + KEY[5:].replace("/", "\\/")
 
 
 @pytest.fixture(autouse=True)
@@ -246,7 +248,9 @@ def test_a_server_that_comes_back_is_used_again(server):
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply({}, delay=30), Reply({"a": "x" * 1000}, slowly=0.05)], ids=["hangs", "trickles"]
+    "reply",
+    [Reply({}, delay=30), Reply({"a": "x" * 1000}, slowly=0.05), Reply({"a": "x" * 1000}, 500, slowly=0.05)],
+    ids=["hangs", "trickles", "trickles an error"],
 )
 def test_a_hanging_server_costs_bounded_time(server, reply, caplog):
     server.answer = lambda request: reply
@@ -254,6 +258,38 @@ def test_a_hanging_server_costs_bounded_time(server, reply, caplog):
     assert connect(server, timeout=0.3, max_tries=2, concurrency=2).generate(prompts(*"abcdefgh")) == [None] * 8
     assert time.monotonic() - start < 5
     assert "no answer in time" in caplog.text
+
+
+LARGE = b'{"choices": [{"message": {"content": "%s"}}]}' % (b"a" * (1 << 25))
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(LARGE), "an answer of more than 16777216 bytes"),
+        (Reply(LARGE, 500), "an answer of more than 16777216 bytes"),
+        (Reply(gzip.compress(LARGE), headers={"Content-Encoding": "gzip"}), r"a compressed answer (gzip)"),
+    ],
+    ids=["large", "large error", "compressed"],
+)
+def test_an_answer_of_any_size_costs_bounded_memory(server, reply, reason, caplog):
+    server.answer = lambda request: reply if request.text == "bad" else says(request, request.text)
+    assert connect(server, concurrency=1).generate(prompts("a", "bad", "b")) == ["a", None, "b"]
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+    assert reason in caplog.text and len(caplog.text) < 1000
+
+
+def test_a_process_that_was_suspended_gives_an_item_up(monkeypatch):
+    tries = retrying.Retrying(max_tries=9, seconds=0.1)
+    monkeypatch.setattr(tries._stop, "wait", lambda seconds: time.sleep(0.2))
+    left = []
+
+    def attempt(seconds):
+        left.append(seconds)
+        raise retrying.GaveUpError("status 503", "busy", again=True)
+
+    assert tries.run(attempt) == retrying.Failed("status 503", "busy")
+    assert len(left) == 1 and left[0] > 0 and not tries.broken
 
 
 def test_concurrency_is_bounded_and_used(server):
@@ -274,7 +310,12 @@ def test_concurrency_is_bounded_and_used(server):
             Reply({"error": {"message": f"Incorrect key: {KEY}"}}, 401),
             r"401: Incorrect key: \*\*\*\. Set .* OPENAI_API_KEY",
         ),
-        (Reply(f"who is {KEY}?".encode(), 403), r"who is \*\*\*"),
+        (Reply(f"who is {KEY}?".encode(), 403), r"who is \*\*\*\?"),
+        (
+            Reply({"error": {"message": f"Incorrect key: {KEY[:9]}****6789 ({KEY[:7]})"}}, 401),
+            r": \*{7}6789 \(sk-very\)",
+        ),
+        (Reply(b'{"key": "%s"' % ESCAPED.encode(), 403), r"key\": \"\*\*\*\""),
         (
             Reply({"error": {"message": "no model 'tiny'", "code": "model_not_found"}}, 404),
             "no model 'tiny'.*end in /v1",
@@ -304,9 +345,13 @@ def test_the_key_is_sent_and_nowhere_else(server, monkeypatch, caplog, tmp_path)
     server.answer = lambda request: says(request, f"you are {request.headers['authorization']}")
     assert llm.generate(prompts("x")) == ["you are Bearer ***"]
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    echo = b'{"choices": [{"message": {"content": "you are %s"}}]%s' % (ESCAPED.encode(), b"}")
+    for body, answer in [(echo, "you are ***"), (echo[:-1], None), (b'{"%s": 1' % ESCAPED.encode(), None)]:
+        server.answer = lambda request, body=body: Reply(body)
+        assert connect(server, api_key_env="MY_KEY").generate(prompts("x")) == [answer]
     llm.to_disk(tmp_path / "llm")
     written = "".join(path.read_text() for path in (tmp_path / "llm").iterdir())
-    assert "***" in caplog.text
+    assert "***" in caplog.text and ESCAPED not in caplog.text
     assert KEY not in caplog.text + repr(llm) + repr(vars(llm)) + llm.id + written + repr(pickle.dumps(llm))
 
 
