@@ -102,7 +102,7 @@ class OpenAILLM:
         Spellings of an answer that differ in white space count together.
 
         Raises:
-            LLMError: The server reports no log-probabilities, or an answer is not among them.
+            LLMError: The server reports no log-probabilities, or an answer is not among them; has the rows of others.
         """
 
         def read(choice: dict[str, Any]) -> list[float]:
@@ -163,12 +163,18 @@ class OpenAILLM:
 
             answer = retrying.run(attempt)
             self._add(server, Usage(failed=1) if isinstance(answer, Failed) else Usage(calls=1))
+            if not isinstance(answer, Failed):
+                answered[prompt] = answer
             return answer
 
         pool = ThreadPoolExecutor(max(1, min(self.concurrency, len(prompts))))
         answers: list[Answer | Failed] = []
+        answered: dict[Prompt, Answer] = {}
         try:
             answers.extend(pool.map(ask, prompts))
+        except LLMError as error:
+            error.answered = answered  # along with what is still on its way
+            raise
         finally:  # an error, or an interruption by the user, ends the rest
             if len(answers) < len(prompts):
                 retrying.stop(Failed("stopped", "the batch was stopped"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_ontolink.errors import ConfigError
+from spacy_ontolink.errors import ConfigError, LLMError
 from spacy_ontolink.files import read_json, write_json
 from spacy_ontolink.registry import registry
 
@@ -122,6 +122,25 @@ def test_a_reranker_that_fails_at_all_changes_no_answer(make_reranked, make_nlp)
     names = ["body fat percentage", "milk yield", "yield trait", "β-carotene level", "café fibre"]
     doc = make_reranked({"broken": names})(TEXT)
     assert [span.kb_id_ for span in doc.ents] == [span.kb_id_ for span in make_nlp()(TEXT).ents]
+
+
+def test_a_missing_answer_costs_its_batch_where_errors_are_handled(make_reranked, monkeypatch):
+    score = LengthReranker.score
+
+    def refuse(self, mentions, candidates):
+        if any(mention.left.startswith("odd") for mention in mentions):
+            raise LLMError("'no' is not among the most probable next tokens")
+        return score(self, mentions, candidates)
+
+    monkeypatch.setattr(LengthReranker, "score", refuse)
+    nlp = make_reranked(batch_size=1)
+    with pytest.raises(LLMError, match="not among"):
+        list(nlp.pipe(["milk yield", "odd milk yield"]))
+    failed = []
+    nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, len(docs), str(error))))
+    docs = list(nlp.pipe(["milk yield", "odd milk yield", "BF"]))
+    assert [doc.text for doc in docs] == ["milk yield", "BF"]
+    assert failed == [(CONTEXT, 1, "'no' is not among the most probable next tokens")]
 
 
 def test_the_cascade_passes_over_unique_names_and_counts_them(make_reranked, seen):

@@ -15,6 +15,7 @@ from server import FakeServer, Reply, says
 
 from spacy_ontolink.errors import ConfigError, LLMError, StateError
 from spacy_ontolink.llms import retrying
+from spacy_ontolink.llms.cached import make_cached_llm
 from spacy_ontolink.llms.openai import make_openai_llm
 from spacy_ontolink.types import LLM, Prompt, Usage
 
@@ -100,6 +101,18 @@ def test_a_missing_answer_is_no_improbable_one(server):
     server.answer = lambda request: says(request, "yes")
     with pytest.raises(LLMError, match="reports no log-probabilities for 'tiny'"):
         connect(server).choose(prompts("?"), ["yes", "no"])
+
+
+def test_a_missing_answer_does_not_cost_the_others_in_a_cache(server, tmp_path):
+    def answer(request):
+        return says(request, "yes", {"yes": -0.1} if request.text == "3" else {"yes": -0.1, "no": -3.0})
+
+    server.answer = answer
+    llm = make_cached_llm(connect(server, concurrency=1), str(tmp_path / "answers.sqlite"))
+    with pytest.raises(LLMError, match=r"'no' is not among.*Answers to other prompts stay in the cache"):
+        llm.choose(prompts(*"012345"), ["yes", "no"])
+    assert np.isfinite(llm.choose(prompts(*"01245"), ["yes", "no"])).all()
+    assert sorted(request.text for request in server.requests) == [*"012345"]  # none of them twice
 
 
 def test_an_item_without_a_token_fails_alone(server):
