@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ConfigError, Errors, StateError, Warnings, check_setting
-from .files import REBUILD, read_json, replacing, write_json
+from .files import REBUILD, read_checked_json, replacing, write_checked_json
 from .prompts.cleaning import MOST_WORDS, clean
 from .prompts.context import centred, count_words
 from .prompts.template import PromptTemplate
@@ -65,7 +65,7 @@ class LLMReformulator:
         prompts = {field: {"name": self._template(field).name, "text": self._template(field).text} for field in FIELDS}
         with replacing(Path(path)) as folder:
             folder.mkdir()
-            write_json(folder / PROMPTS, prompts)
+            write_checked_json(folder / PROMPTS, prompts)
             self.llm.to_disk(folder / FOLDER)
 
     def from_disk(self, path: Path) -> LLMReformulator:
@@ -75,7 +75,7 @@ class LLMReformulator:
             StateError: A file is missing or damaged.
         """
         file = Path(path) / PROMPTS
-        saved = read_json(file)
+        saved = read_checked_json(file)
         try:
             self._templates = {
                 field: PromptTemplate.parse(str(saved[field]["name"]), str(saved[field]["text"])) for field in FIELDS

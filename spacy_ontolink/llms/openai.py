@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import Errors, LLMError, StateError, Warnings, check_setting, require
-from ..files import read_json, replacing, write_json
+from ..files import read_checked_json, replacing, write_checked_json
 from ..models.folder import plain_name
 from ..types import Floats2d, Prompt, Usage
 from . import replies
@@ -121,7 +121,7 @@ class OpenAILLM:
         """Write which model answered; there is nothing else of a server to keep."""
         with replacing(Path(path)) as folder:
             folder.mkdir()
-            write_json(folder / SETTINGS, {"model": plain_name(self.model)})
+            write_checked_json(folder / SETTINGS, {"model": plain_name(self.model)})
 
     def from_disk(self, path: Path) -> OpenAILLM:
         """Check that the model is the one of the saved pipeline; it may be behind another server.
@@ -129,8 +129,8 @@ class OpenAILLM:
         Raises:
             StateError: It is another one.
         """
-        saved = read_json(Path(path) / SETTINGS)
-        name, given = saved.get("model") if isinstance(saved, dict) else None, plain_name(self.model)
+        saved = read_checked_json(Path(path) / SETTINGS)
+        name, given = saved.get("model"), plain_name(self.model)
         if name != given:
             raise StateError(Errors.MISMATCH.format(path=path, what="the language model", saved=name, given=given))
         return self

@@ -434,6 +434,10 @@ def test_saving(tmp_path):
     assert moved.from_disk(tmp_path / "llm") is moved
     with pytest.raises(StateError, match="the language model tiny, but is opened with big"):
         make_openai_llm("big").from_disk(tmp_path / "llm")
+    file = tmp_path / "llm" / "openai.json"
+    file.write_text(file.read_text().replace("tiny", "big"))
+    with pytest.raises(StateError, match=r"openai\.json is damaged"):
+        make_openai_llm("big").from_disk(tmp_path / "llm")
 
 
 def _answer(llm, queue):
