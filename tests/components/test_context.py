@@ -1,3 +1,4 @@
+import json
 import pickle
 
 import numpy as np
@@ -15,14 +16,17 @@ CONTEXT = "ontolink_context_rerank"
 class LengthReranker:
     """Prefers long names; keeps what it was asked, and fails where it is told to."""
 
-    def __init__(self, seen, sign=1.0, broken=()):
-        self.seen, self.sign, self.broken = seen, sign, broken
+    def __init__(self, seen, sign=1.0, broken=(), failure="nan"):
+        self.seen, self.sign, self.broken, self.failure = seen, sign, broken, failure
         self.id = f"length:{sign}"
 
     def score(self, mentions, candidates):
         self.seen += zip(mentions, candidates, strict=True)
         return [
-            np.array([np.nan if text.name in self.broken else self.sign * len(text.name) for text in texts], np.float32)
+            np.array(
+                [float(self.failure) if text.name in self.broken else self.sign * len(text.name) for text in texts],
+                np.float32,
+            )
             for texts in candidates
         ]
 
@@ -35,7 +39,7 @@ class LengthReranker:
         return self
 
     def __deepcopy__(self, memo):
-        return LengthReranker(self.seen, self.sign, self.broken)
+        return LengthReranker(self.seen, self.sign, self.broken, self.failure)
 
 
 @pytest.fixture
@@ -43,7 +47,8 @@ def seen():
     """Register ``test.Length.v1``; the list of all that it was asked to score."""
     seen = []
     registry.ontolink_rerankers.register(
-        "test.Length.v1", func=lambda sign=1.0, broken=(): LengthReranker(seen, sign, broken)
+        "test.Length.v1",
+        func=lambda sign=1.0, broken=(), failure="nan": LengthReranker(seen, sign, broken, failure),
     )
     return seen
 
@@ -111,11 +116,13 @@ def test_candidates_that_were_not_asked_count_as_the_worst_of_those_that_were(ma
         assert all(fused == lowest for context, fused in rows if context is None)
 
 
-def test_failed_items_cost_themselves_only(make_reranked):
-    whole, broken = make_reranked()(TEXT), make_reranked({"broken": ["body fat percentage"]})(TEXT)
+@pytest.mark.parametrize("failure", ["nan", "inf"])
+def test_failed_items_cost_themselves_only(make_reranked, failure):
+    whole, broken = make_reranked()(TEXT), make_reranked({"broken": ["body fat percentage"], "failure": failure})(TEXT)
     for one, other in zip(whole.ents, broken.ents, strict=True):
         expected = scores(one) | ({"T:1": None} if "T:1" in scores(one) else {})
         assert scores(other) == expected
+        json.dumps(other._.ontolink, allow_nan=False)
 
 
 def test_a_reranker_that_fails_at_all_changes_no_answer(make_reranked, make_nlp):
