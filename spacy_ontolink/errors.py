@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .types import Prompt
 
 
 class OntolinkError(Exception):
@@ -26,7 +30,15 @@ class StateError(OntolinkError, ValueError):
 
 
 class LLMError(OntolinkError, RuntimeError):
-    """A language model, or the server it runs on, that cannot do what it is asked."""
+    """A language model, or the server it runs on, that cannot do what it is asked.
+
+    Attributes:
+        answered: What the call had answers to by then, by prompt, so that a cache need not lose it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.answered: dict[Prompt, Any] = {}
 
 
 class UnknownIdError(OntolinkError, KeyError):
@@ -158,7 +170,8 @@ class Errors:
     SERVER_NO_LOGPROB = (
         "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
         "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
-        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process. Answers to "
+        "other prompts stay in the cache, if there is one (spacy-ontolink.CachedLLM.v1)."
     )
     CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
     CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
