@@ -7,7 +7,8 @@ Other packages add parts with entry points in the groups named ``spacy_ontolink_
 from __future__ import annotations
 
 import inspect
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import catalogue
 from spacy.util import registry
@@ -24,6 +25,17 @@ CATALOGUES = (
 )
 
 Part = TypeVar("Part")
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+
+class Saving(NamedTuple):
+    """The settings of a part that are not saved as all others are, whose absolute paths are cut to names."""
+
+    as_given: frozenset[str] = frozenset()
+    as_null: frozenset[str] = frozenset()
+
+
+_SAVINGS: dict[Callable[..., Any], Saving] = {}
 
 
 def register_catalogues() -> None:
@@ -31,6 +43,28 @@ def register_catalogues() -> None:
     for name in CATALOGUES:
         if not hasattr(registry, name):
             setattr(registry, name, catalogue.create("spacy", name, entry_points=True))
+
+
+def saves(*, as_given: tuple[str, ...] = (), as_null: tuple[str, ...] = ()) -> Callable[[Factory], Factory]:
+    """Mark the function that makes a part with how saved configs hold some of its settings.
+
+    Args:
+        as_given: Those that are no paths, whatever they look like, such as a model's name on a server.
+        as_null: Those that name something of this machine which is not saved; elsewhere, their default holds.
+    """
+
+    def mark(factory: Factory) -> Factory:
+        _SAVINGS[factory] = Saving(frozenset(as_given), frozenset(as_null))
+        return factory
+
+    return mark
+
+
+def saving_of(block: Mapping[str, Any]) -> Saving:
+    """Return how the settings in a block of a config are saved, as the part that it names says."""
+    names = [(key[1:], name) for key, name in block.items() if key[1:] in CATALOGUES]
+    factories = [registry.get(*name) for name in names if registry.has(*name)]
+    return _SAVINGS.get(factories[0], Saving()) if factories else Saving()
 
 
 def check_part(part: Part, protocol: type, setting: str) -> Part:

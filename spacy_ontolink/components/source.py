@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, Errors
+from ..registry import saving_of
 
 if TYPE_CHECKING:
     from ..types import Reader
@@ -44,8 +45,11 @@ def files_of(reader: Reader) -> list[Path]:
 
 
 def variables(value: Any) -> set[str]:
-    """Return the variables in a config block, such as ``paths.ontology``."""
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    """Return the variables in a config block, such as ``paths.ontology``, that may hold paths."""
+    if isinstance(value, dict):
+        names = saving_of(value).as_given
+        value = [item for key, item in value.items() if key not in names]
+    items = value if isinstance(value, list) else ()
     own = set(_VARIABLE.findall(value)) if isinstance(value, str) else set()
     return own.union(*map(variables, items))
 
@@ -65,10 +69,13 @@ def forget_folders(config: dict[str, Any], names: Iterable[str]) -> None:
 def names_only(value: Any) -> Any:
     """Reduce absolute paths in a config block to ``./NAME``: no one else has those folders.
 
-    A bare name could be taken for that of a model on a hub, and be fetched.
+    A bare name could be taken for that of a model on a hub, and be fetched. A part may say that a setting is no path,
+    or means nothing elsewhere (``registry.saves``).
     """
     if isinstance(value, dict):
-        return {key: names_only(item) for key, item in value.items()}
+        names, ours = saving_of(value)
+        known = {key: item if key in names else names_only(item) for key, item in value.items()}
+        return known | dict.fromkeys(ours & known.keys())
     if isinstance(value, list):
         return [names_only(item) for item in value]
     return f"./{Path(value).name}" if isinstance(value, str) and os.path.isabs(value) else value

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ConfigError, Errors, LLMError, StateError, Warnings
 from ..files import cache_folder, replacing
-from ..registry import check_part
+from ..registry import check_part, saves
 from ..types import LLM, Floats1d, Floats2d, Prompt, Usage
 
 FILE = "answers.sqlite"
@@ -255,11 +255,13 @@ def _retry(action: Callable[[], object], seconds: float = 10.0) -> None:
             time.sleep(0.02)
 
 
+@saves(as_null=("path",))
 def make_cached_llm(llm: LLM, path: str | None = None) -> CachedLLM:
     """Keep the answers of ``llm`` on disk.
 
     Args:
         llm: Any language model.
-        path: The file of answers. By default one for all models, in ``ONTOLINK_CACHE`` or the user's cache.
+        path: The file of answers. By default one for all models, in ``ONTOLINK_CACHE`` or the user's cache, which is
+            what a saved pipeline goes back to.
     """
     return CachedLLM(llm, path)

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import Errors, LLMError, StateError, Warnings, check_setting, require
 from ..files import read_checked_json, replacing, write_checked_json
 from ..models.folder import plain_name
+from ..registry import saves
 from ..types import Floats2d, Prompt, Usage
 from . import replies
 from .connection import Connection, is_loopback
@@ -213,6 +214,7 @@ class OpenAILLM:
                     llm=self.id, failed=number, total=total, kind=kind, reason=reason))  # fmt: skip
 
 
+@saves(as_given=("model",))
 def make_openai_llm(
     model: str,
     endpoint: str = "http://127.0.0.1:8000/v1",

@@ -70,3 +70,22 @@ def test_the_texts_survive_saving(make_reformulating, tmp_path, results):
 def test_something_else_than_a_reformulator_is_refused(make_nlp):
     with pytest.raises(ConfigError, match="reformulator"):
         make_nlp(reformulator=3)
+
+
+def test_a_saved_pipeline_knows_its_served_model_and_keeps_answers_in_the_default_file(make_nlp, tmp_path, monkeypatch):
+    pytest.importorskip("openai")
+    server = {"@ontolink_llms": "spacy-ontolink.OpenAI.v1", "model": "/srv/models/qwen"}
+    cached = {"@ontolink_llms": "spacy-ontolink.CachedLLM.v1", "llm": server, "path": str(tmp_path / "own.sqlite")}
+    block = {"@ontolink_reformulators": "spacy-ontolink.LLMReformulator.v1", "llm": cached}
+    nlp = make_nlp(reformulator=block)
+    assert nlp.get_pipe("ontolink_retriever").reformulator.llm.path == tmp_path / "own.sqlite"
+    nlp.to_disk(tmp_path / "out")
+    assert str(tmp_path) not in (tmp_path / "out" / "config.cfg").read_text()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    llm = spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").reformulator.llm
+    assert llm.path == tmp_path / "cache" / "answers.sqlite"
+    assert llm.llm.model == "/srv/models/qwen"
+    path = "components.ontolink_retriever.reformulator.llm.path"
+    other = spacy.load(tmp_path / "out", config={path: str(tmp_path / "b.sqlite")})
+    assert other.get_pipe("ontolink_retriever").reformulator.llm.path == tmp_path / "b.sqlite"

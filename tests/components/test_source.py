@@ -36,6 +36,17 @@ def test_variables_lose_their_folders_and_others_keep_them():
     }
 
 
+def test_a_part_may_say_which_settings_are_no_paths_or_mean_nothing_elsewhere():
+    server = {"@ontolink_llms": "spacy-ontolink.OpenAI.v1", "model": "/srv/qwen", "extra_body": {"lora": "/srv/lora"}}
+    block = {"@ontolink_llms": "spacy-ontolink.CachedLLM.v1", "path": "/data/answers.sqlite", "llm": server}
+    expected = {**block, "path": None, "llm": {**server, "extra_body": {"lora": "./lora"}}}
+    assert names_only({"llms": [block]}) == {"llms": [expected]}
+    assert "path" not in names_only({key: value for key, value in block.items() if key != "path"})
+    gone = {"@ontolink_llms": "other.Gone.v1", "model": "/srv/qwen"}
+    assert names_only(gone) == {**gone, "model": "./qwen"}
+    assert variables({**server, "model": "${vars.model}", "endpoint": "${vars.server}"}) == {"vars.server"}
+
+
 def test_no_model_is_looked_for_on_a_hub_under_what_is_left_of_a_path():
     from spacy_ontolink.models.folder import find_model
 
