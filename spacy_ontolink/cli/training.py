@@ -158,13 +158,13 @@ def _set_up(logger: dict[str, Any], nlp: Language) -> Callable[[dict[str, Any] |
 
 
 def _info(step: Step) -> dict[str, Any]:
-    """Say what happened in the words of spaCy's loggers."""
+    """Say what happened in the words of spaCy's loggers, which want a score: the loss, so that more is better."""
     return {
         "epoch": step.epoch,
         "step": step.step,
         "words": step.items,
         "losses": {"loss": step.loss},
-        "score": None,
+        "score": -step.loss,
         "other_scores": {"learning_rate": step.learning_rate, "items_per_second": step.items_per_second},
         "checkpoints": [],
         "seconds": 0,

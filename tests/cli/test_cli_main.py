@@ -7,7 +7,7 @@ import spacy_ontolink
 from spacy_ontolink import cli
 from spacy_ontolink.errors import DataError
 
-COMMANDS = ["build", "link", "evaluate", "search", "explain", "info", "demo"]
+COMMANDS = ["build", "link", "evaluate", "search", "explain", "info", "demo", "train"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
