@@ -171,6 +171,6 @@ def _tell(found: Examples, files: Sequence[Path]) -> None:
 def _finish(out: Path, model: NamesModel | TowersModel) -> None:
     """Say what to do with the model."""
     if isinstance(model, TowersModel):
-        typer.echo(f'{out}: put it into a config, as encoder = {{"@ontolink_encoders": "spacy-ontolink.BiEncoder.v1"}}')
+        typer.echo(f"{out}: ontolink build ONTOLOGY OUT --config configs/scizsel.cfg, with it as paths.bi_encoder")
     else:
         typer.echo(f"{out}: ontolink build ONTOLOGY OUT --encoder {out}")
