@@ -3,7 +3,8 @@
     python benchmarks/quality.py                      # lexical and baselines
     python benchmarks/quality.py --minilm weights/    # also MiniLM alone and hybrid (made by benchmarks/weights.py)
 
-Everything runs through the spaCy component on documents, as a user would; all settings are the defaults.
+Everything runs through the spaCy component on documents, as a user would; all settings are the defaults. "With
+definitions" is the one choice that is not: the encoder inside a DefinitionEncoder, where a dictionary has definitions.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import spacy
 from common import CharTfidf, parser, read_gold, recalls, save
 
 from spacy_ontolink.cli.evaluate import measure
+from spacy_ontolink.encoders.definitions import make_definition_encoder
 from spacy_ontolink.encoders.hybrid import make_hybrid_encoder
 from spacy_ontolink.encoders.lexical import make_lexical_encoder
 from spacy_ontolink.encoders.sentence import SentenceEncoder
@@ -88,6 +90,8 @@ def main() -> None:
                 found[f"{name}, with long forms"] = linked(kb, data, make_encoder())
             else:
                 found[name] = linked(kb, data, make_encoder())
+                if name in ("lexical", "hybrid") and any(map(kb.definition_of, range(len(kb)))):
+                    found[f"{name}, with definitions"] = linked(kb, data, make_definition_encoder(make_encoder()))
         rows += [{"corpus": corpus, "method": method, **measures} for method, measures in found.items()]
         for row in rows[-len(found) :]:
             sys.stderr.write(

@@ -27,10 +27,10 @@ from spacy_ontolink.rerankers.pairs import pair_rows
 from spacy_ontolink.space import EntitySpace, Query, retrieve
 from spacy_ontolink.types import EntityText, Mention
 
-SEED, HIDE, LIMIT = 0, 0.1, 1000
-TOP_N, NEGATIVES, MENTIONS, BATCH, RATE = 16, 7, 1500, 8, 5e-5
-WINDOW = 400  # characters to either side of a training mention
-TOKENS = {"mention_tokens": 64, "entity_tokens": 64}
+SEED, HIDE, LIMIT, LIMIT_CONTEXT = 0, 0.1, 1000, 400
+TOP_N, NEGATIVES, MENTIONS, BATCH, RATE = 8, 5, 500, 8, 1e-4
+WINDOW = 200  # characters to either side of a training mention
+TOKENS = {"mention_tokens": 40, "entity_tokens": 32}
 CORPORA = ("ncbi_disease", "gsc_plus")
 Task = tuple[Mention, list[EntityText]]
 """A mention and some of its candidates, the right one first."""
@@ -87,8 +87,7 @@ def train(tasks: list[Task], base: Path, out: Path) -> None:
             name: torch.as_tensor(value)
             for name, value in tokenizer.pad([row for own_rows in rows for row in own_rows]).items()
         }
-        with torch.autocast("cpu", torch.bfloat16):
-            scores = networks.cross_scores(network, inputs).float()
+        scores = networks.cross_scores(network, inputs)
         losses = [
             torch.nn.functional.cross_entropy(own_scores[None], torch.tensor([0]))
             for own_scores in scores.split([len(own_rows) for own_rows in rows])
@@ -98,17 +97,17 @@ def train(tasks: list[Task], base: Path, out: Path) -> None:
         loss.backward()
         optimizer.step()
         schedule.step()
-        if start % (20 * BATCH) == 0:
+        if start % (10 * BATCH) == 0:
             print(f"{start} of {len(tasks)} mentions, loss {loss.item():.3f}", file=sys.stderr)
     networks.save_network(out, network, own)
 
 
-def tune(nlp: Language, dev: Path, scratch: Path) -> dict[str, Any]:
+def tune(nlp: Language, dev: Path, scratch: Path, limit: int = LIMIT) -> dict[str, Any]:
     """Save the pipeline, tune it from the command line, and return what that says without its curves."""
     nlp.add_pipe("ontolink_fuse")
     nlp.to_disk(scratch / "pipeline")
     command = [sys.executable, "-m", "spacy_ontolink", "tune", scratch / "pipeline", dev, scratch / "tuned"]
-    subprocess.run([*command, "--hide", str(HIDE), "--seed", str(SEED), "--limit", str(LIMIT)], check=True)
+    subprocess.run([*command, "--hide", str(HIDE), "--seed", str(SEED), "--limit", str(limit)], check=True)
     said: dict[str, Any] = json.loads((scratch / "tuned" / "tuning.json").read_text(encoding="utf-8"))
     for step in said["steps"]:
         if step["name"] != "cascade":
@@ -137,7 +136,7 @@ def main() -> None:
             seconds, _ = cpu_seconds(lambda: train(tasks, given.minilm, model))
             reranker = {"@ontolink_rerankers": "spacy-ontolink.CrossEncoder.v1", "model": str(model), **TOKENS}
             nlp.add_pipe("ontolink_context_rerank", config={"reranker": reranker, "top_n": TOP_N})
-            said = tune(nlp, folder / "dev.jsonl", Path(scratch))
+            said = tune(nlp, folder / "dev.jsonl", Path(scratch), LIMIT_CONTEXT)
         facts = {"trained_on": len(tasks), "candidates": int(np.mean([len(texts) for _, texts in tasks])),
                  "training_cpu_seconds": round(seconds)}  # fmt: skip
         rows.append({"corpus": f"{CORPORA[0]} dev", "views": "retriever, surface, context", **facts, **said})

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .types import Prompt
 
 
 class OntolinkError(Exception):
@@ -26,7 +30,15 @@ class StateError(OntolinkError, ValueError):
 
 
 class LLMError(OntolinkError, RuntimeError):
-    """A language model, or the server it runs on, that cannot do what it is asked."""
+    """A language model, or the server it runs on, that cannot do what it is asked.
+
+    Attributes:
+        answered: What the call had answers to by then, by prompt, so that a cache need not lose it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.answered: dict[Prompt, Any] = {}
 
 
 class UnknownIdError(OntolinkError, KeyError):
@@ -61,6 +73,8 @@ class Warnings:
         "{unusable} of {total} answers ({share:.0%}) are no use as a {field}: there the mention stands alone. "
         "This is said once."
     )
+    LLM_GAVE_UP = "{reason} What it answered before is used; another run asks for the rest."
+    NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -156,7 +170,8 @@ class Errors:
     SERVER_NO_LOGPROB = (
         "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
         "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
-        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process. Answers to "
+        "other prompts stay in the cache, if there is one (spacy-ontolink.CachedLLM.v1)."
     )
     CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
     CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
@@ -181,6 +196,9 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    FEW_OTHERS = "of {n} mentions, {apart} are kept apart to check on, equal texts together: {reason}"
+    NO_CANDIDATES = "None of {n} mention(s) gets a candidate from '{name}', so nothing can be tuned: see to its filters"
+    NO_SCORES = "'{name}' gave none of {n} mention(s) a score, so nothing can be tuned with it: mend it, or take it out"
     PRECISION_OUT_OF_REACH = (
         "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
         "most probable answers. Ask for less, or give more mentions."
@@ -211,6 +229,16 @@ class Errors:
     NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
     NO_BLOCK = "there is no block [{name}]{guess}; the blocks are: {known}"
     BAD_VALUE = "{block}.{name} = {given!r} must be {wanted}"
+    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
+    OTHER_ALIASES = (
+        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
+        "former, or give another file."
+    )
+    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
+    ALIASES_UNKNOWN = (
+        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
+        "this release of the ontology first."
+    )
 
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
@@ -239,12 +267,28 @@ class Errors:
     OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
     OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
     OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
+    OTHER_ONTOLOGY = (
+        "{path} has none of the ids of '{name}' ({new} there, {old} here): it is another ontology, not another "
+        "release. Give --component if the pipeline has several, or --force to go over to it all the same"
+    )
+    SAME_NAMES = "{one} and {other} would both be written to {path}; rename one"
+    LLM_FORM = "--llm {given} is no language model; give one of: {forms}"
+    LLM_CONFIG = "{given} does not describe a language model: {reason}"
+    NEEDS_LLM = (
+        "--setting {setting} needs generated aliases: name a language model with --llm ({forms}), or a file of aliases "
+        "with --aliases; the settings that need neither are: {others}"
+    )
+    OUT_UNKNOWN = "{path} exists, is not empty and holds no pairs, so it is left alone; give another name"
+    NO_PAIRS = "{path}: no pair came of {mentions}: {reasons}."
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components
     NO_UPSTREAM = (
         "'{name}' has no retriever{which} before it in the pipeline to take candidates from; the retrievers of the "
         "pipeline are: {known}. Put 'ontolink_retriever' before it, or set 'upstream' to the name of one."
+    )
+    AFTER_THE_LAST = (
+        "'{name}' stands after '{last}', which decides: its scores would undo that decision. Put it before '{last}'."
     )
     NO_CALIBRATION = (
         "'{name}': threshold = {threshold} is a probability, but there is no calibration to make one of the scores. "

@@ -74,7 +74,8 @@ class EntityRows(NamedTuple):
     """What an encoder makes of a KB: ``N`` row vectors, and whose they are.
 
     ``owner[r]`` is the entity number of row ``r``, never decreasing. ``name[r]`` is the position of the row's text in
-    the KB's name table (for one row per entity, its primary name).
+    the KB's name table (for one row per entity, its primary name). A definition's row follows that of the primary name,
+    and repeats its position.
     """
 
     vectors: Vectors
@@ -148,6 +149,10 @@ class Encoder(Protocol):
 
     ``id`` names the model *and its state* (two encoders with one id give equal vectors); it goes into manifests, and
     rows made by an encoder of another id are refused. Constructors are cheap: weights load at first use.
+
+    Two attributes are optional and spare work when an ontology is updated. ``by_name = True`` says that there is a row
+    for each name, made of its text alone; otherwise an entity's rows may depend on the entity, its parents, children
+    and siblings. ``parts`` gives, in the order of the blocks, the encoders that make one block each and their weights.
     """
 
     uses_context: bool
@@ -223,7 +228,7 @@ class LLM(Protocol):
 
         Raises:
             LLMError: An answer is no single token of the model, or the backend did not report an answer's
-                probability: a missing answer never counts as an improbable one.
+                probability: a missing answer never counts as an improbable one. It has what was ``answered`` before.
         """
 
     def to_disk(self, path: Path) -> None:

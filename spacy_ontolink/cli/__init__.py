@@ -20,9 +20,11 @@ from .evaluate import evaluate
 from .explain import explain
 from .info import info
 from .link import link
+from .pairs import pairs
 from .search import search
 from .train import train
 from .tune import tune
+from .update import update
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -35,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, link, evaluate, tune, search, explain, info, demo):
+for command in (build, update, link, evaluate, pairs, tune, search, explain, info, demo):
     app.command()(command)
 app.add_typer(train, name="train")
 

@@ -47,6 +47,19 @@ def finder(nlp: Language, mentions: Mentions, pipeline: str) -> tuple[str | None
     return (None if mentions == "ner" else SPANS_KEY), _leave
 
 
+def finds_spans(nlp: Language, spans_key: str, pipeline: str) -> tuple[str, Find]:
+    """Return the span group that a component of the pipeline fills, and what leaves it as it is.
+
+    Raises:
+        ConfigError: No component fills span groups.
+    """
+    if not _assigns(nlp, "doc.spans"):
+        pipes, others = ", ".join(nlp.pipe_names), ", ".join(get_args(Mentions))
+        what = f"spans (group '{spans_key}')"
+        raise ConfigError(Errors.NO_FINDER.format(path=pipeline, what=what, pipes=pipes, others=others))
+    return spans_key, _leave
+
+
 def run(nlp: Language, docs: Iterable[Doc], find: Find, batch_size: int = 64) -> Iterator[Doc]:
     """Run the pipeline over documents, finding mentions before the first component that links."""
     linking = linkers(nlp)

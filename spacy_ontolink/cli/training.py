@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from ..kb import KnowledgeBase
-    from ..training.examples import Annotation
+    from ..training.annotations import Annotation
     from ..training.loop import Step
     from ..training.settings import DataSettings
 
@@ -66,7 +66,7 @@ def read_annotations(paths: Sequence[Path], nlp: Language) -> Iterator[Annotatio
     """
     from ..components.spans import read_mention
     from ..documents import GIVEN, SPANS_KEY, read_documents
-    from ..training.examples import Annotation
+    from ..training.annotations import Annotation
 
     for number, path in enumerate(paths):
         for place, doc in enumerate(read_documents(path, nlp)):

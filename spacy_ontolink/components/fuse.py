@@ -52,6 +52,11 @@ class Fuser(Stage):
             raise ConfigError(Errors.NO_CALIBRATION.format(name=name, threshold=threshold))
         self.threshold = threshold
 
+    @property
+    def decides(self) -> bool:
+        """Always: what came after would undo the mix and the threshold."""
+        return True
+
     def needs(self, view: str) -> bool:
         """Whether a view has weight, or a place in the calibration."""
         return self.weights.get(view, 0) > 0 or (self.calibration is not None and view in self.calibration.views)
@@ -111,7 +116,7 @@ def _exactness(item: Item) -> list[int]:
     """
     columns = item.answer.columns
     kinds = [NOT_EXACT] * len(columns["id"])
-    perfect = [place for place, score in enumerate(columns["scores"]["retriever"]) if score >= 1]
+    perfect = [place for place, score in enumerate(columns["scores"].get("retriever", ())) if score >= 1]
     texts = {normalise(text) for text in (item.mention().text, item.answer.texts.get("long_form", "")) if text}
     for place in perfect:
         if columns["scope"][place] in _KINDS and normalise(columns["matched"][place]) in texts:

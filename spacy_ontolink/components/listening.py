@@ -68,6 +68,11 @@ class Listener:
         """Whether the stage reads the reformulations of a mention, so that the retriever has to ask for them."""
         return False
 
+    @property
+    def decides(self) -> bool:
+        """Whether the stage has the last word, so that none of its chain may follow."""
+        return False
+
     def needs(self, view: str) -> bool:
         """Whether the stage reads the scores of this view; if a later one does not, the view need not be computed."""
         return True

@@ -10,6 +10,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..errors import ConfigError, Errors
 from ..types import Floats1d, Mention
 from .base import LinkingPipe
 from .listening import Listener
@@ -33,7 +34,7 @@ class Stage(LinkingPipe, Listener):
     """Revises the answers of the retriever before it; a mention that has none, or ``NIL``, is left alone.
 
     Raises:
-        ConfigError: There is no retriever before it in the pipeline (at first use).
+        ConfigError: There is no retriever before it in the pipeline, or a stage that decides (at first use).
     """
 
     view: str
@@ -57,8 +58,13 @@ class Stage(LinkingPipe, Listener):
         LinkingPipe.name.fset(self, name)  # type: ignore[attr-defined]
 
     def prepare(self) -> None:
-        """Find the retriever."""
-        self.find_provider(self._nlp() if self._nlp else None)
+        """Find the retriever, and see that nothing before this stage has had the last word."""
+        nlp = self._nlp() if self._nlp else None
+        stages = self.find_provider(nlp).stages
+        before = stages[: stages.index(self)] if self in stages else []
+        for stage in before:
+            if stage.decides and (nlp is None or stage.name in nlp.pipe_names):
+                raise ConfigError(Errors.AFTER_THE_LAST.format(name=self.name, last=stage.name))
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Revise the answers of all documents together, then write them."""
@@ -98,14 +104,14 @@ def reranked(answer: Answer, view: str, scores: Floats1d, order: np.ndarray | No
     """Return the answer with a score per candidate, (K,), ranked by it, and the first one's id.
 
     Equal scores keep their order; a candidate without a finite score goes behind those that have one, and the record
-    tells apart NaN (failed; kept as None) and -inf (not asked). ``order`` is given by a stage with ties broken in its
-    own way.
+    tells apart NaN and inf (failed; kept as None) from -inf (not asked). ``order`` is given by a stage with ties broken
+    in its own way.
     """
     finite = np.isfinite(scores)
     if order is None:
         order = np.argsort(-np.where(finite, scores, -np.inf), kind="stable")
     known = np.asarray(scores, float).tolist()
-    for position in np.flatnonzero(np.isnan(scores)).tolist():
+    for position in np.flatnonzero(np.isnan(scores) | np.isposinf(scores)).tolist():
         known[position] = None
     turn = _permutation(order.tolist())
     columns: Columns = {key: turn(value) for key, value in answer.columns.items() if key != "scores"}

@@ -91,6 +91,32 @@ def to_matrix(rows: Csr) -> csr_matrix:
     return matrix
 
 
+def neighbourhoods(parents: csr_matrix, children: csr_matrix, entities: Ints1d) -> Csr:
+    """Return N+ of some entities, ascending: parents, children and siblings, without the entity itself (Sci-ZSEL, 5.2).
+
+    Args:
+        parents: Ones where the column is a parent of the row, (E, E).
+        children: Ones where the column is a child of the row, (E, E).
+        entities: Entity numbers, (n,).
+    """
+    above = parents[entities]
+    near = (above + children[entities] + above @ children).tocsr()
+    near.sum_duplicates()  # sorts, too
+    rows = np.repeat(np.arange(len(entities)), np.diff(near.indptr))
+    others = near.indices != np.asarray(entities)[rows]
+    counts = np.bincount(rows[others], minlength=len(entities))
+    return Csr(np.append(0, np.cumsum(counts)).astype(np.int32), near.indices[others].astype(np.int32))
+
+
+def neighbourhood_sizes(parents: csr_matrix, children: csr_matrix, entities: Ints1d) -> np.ndarray:
+    """Bound the size of N+ of some entities from above without making it, (n,)."""
+    n_children = np.diff(children.indptr)
+    above = parents[entities]
+    siblings = np.add.reduceat(np.append(n_children[above.indices], 0), above.indptr[:-1]) * (np.diff(above.indptr) > 0)
+    sizes: np.ndarray = np.diff(above.indptr) + n_children[entities] + siblings
+    return sizes
+
+
 def _cycles(parents: Csr) -> list[Ints1d]:
     """Return the sets of entities that are ancestors of one another."""
     if not len(parents.indices):

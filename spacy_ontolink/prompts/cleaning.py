@@ -16,7 +16,7 @@ _THOUGHT = re.compile(r"[<\[](/?)(?:think|thinking|thought|reasoning|reflection|
 _FINAL = "<|message|>"  # the last part of an answer in gpt-oss's format follows it
 _FENCE = re.compile(r"```(?:[\w-]*[ \t]*\n)?(.*?)(?:```|$)", re.DOTALL)
 _BOXED = re.compile(r"\\(?:boxed|text|textbf)\{([^{}]*)\}")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<\|[^<>]*\|>")
+TAG = re.compile(r"</?[A-Za-z][^<>]*>|<\|[^<>]*\|>")
 _JSON = re.compile(r"[{\[]\s*[\"{\[].*", re.DOTALL)
 _CUT_JSON = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*")|^\[\s*("(?:[^"\\]|\\.)*")')
 _ITEM = re.compile(r"^(?:[-*\u2022\u2013\u2023\u25aa+>#]+\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z]\)\s+)+")
@@ -53,10 +53,10 @@ _NOTE = re.compile(r"^(?:also|or|abbreviat|acronym|synonym|i\.e|e\.g|formerly|no
 _ACRONYM = re.compile(r"[A-Z][A-Za-z0-9-]{0,5}[A-Z0-9]s?")
 _ID = r"(?:[A-Za-z]{2,12}[:_]\w*\d{3,}|[A-Z]\d{5,})"
 _LEADING_ID = re.compile(rf"^{_ID}\s*[:|\u2013\u2014-]?\s+")
-_ONLY_ID = re.compile(rf"{_ID}")
+ONLY_ID = re.compile(rf"{_ID}")
 _QUOTES = {'"': '"', "\u201c": "\u201d", "\u00ab": "\u00bb", "'": "'", "\u2018": "\u2019", "\u201e": "\u201c", "`": "`"}
 
-_REFUSAL = re.compile(
+REFUSAL = re.compile(
     r"\b(?:i(?:['\u2019]m| am)? (?:sorry|unable|not (?:able|sure)|cannot|can['\u2019]t|don['\u2019]t|do not|need)"
     r"|i would need|i apologi[sz]e|as an ai|language model|please (?:provide|give|clarify)|could you"
     r"|not enough (?:context|information)|(?:cannot|can['\u2019]t) be determined|there (?:is|are) no"
@@ -78,19 +78,24 @@ def clean(answer: str, mention: str, max_words: int = MOST_WORDS) -> str:
         mention: What it was asked about; an answer that repeats it before the name is freed from it.
         max_words: An answer that is still longer is no name.
     """
-    text = _without_thought(answer)[:_MOST_LETTERS]
-    if (fence := _FENCE.search(text)) and fence[1].strip():
-        text = fence[1]
-    text = _BOXED.sub(r"\1", text).strip()
+    text = bare(answer, _MOST_LETTERS)
     if (found := _from_json(text)) is not None:
         text = found
-    text = _TAG.sub("", text)
+    text = TAG.sub("", text)
     name = ""
-    for line in _lines(text):
-        if name or _REFUSAL.search(line):
+    for line in lines(text):
+        if name or REFUSAL.search(line):
             break
-        name = _name_in(line, mention)
-    return name if _usable(name, max_words) else ""
+        name = name_in(line, mention)
+    return name if usable(name, max_words) else ""
+
+
+def bare(answer: str, letters: int) -> str:
+    """Return the first letters of an answer, without reasoning, fences and boxes."""
+    text = _without_thought(answer)[:letters]
+    if (fence := _FENCE.search(text)) and fence[1].strip():
+        text = fence[1]
+    return _BOXED.sub(r"\1", text).strip()
 
 
 def _without_thought(answer: str) -> str:
@@ -104,7 +109,7 @@ def _without_thought(answer: str) -> str:
     return answer[: tags[0].start()] if tags else answer
 
 
-def _lines(text: str) -> Iterator[str]:
+def lines(text: str) -> Iterator[str]:
     """Yield lines that may hold the name; one that announces what follows holds none."""
     for line in text.splitlines():
         line = " ".join(line.split())
@@ -112,7 +117,18 @@ def _lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _name_in(line: str, mention: str) -> str:
+def without_lead(line: str) -> str:
+    """Take a bullet, a greeting, a label and "The names are" away from the start of a line."""
+    before = None
+    while line != before:
+        before = line
+        line = _SETTING.sub("", _HELLO.sub("", _ITEM.sub("", line).strip()))
+        line = _LEAD.sub("", _LABEL.sub("", line))
+    return line
+
+
+def name_in(line: str, mention: str) -> str:
+    """Return the name in a line that may say more."""
     before = None
     while line != before:  # each step may bare what another one takes away
         before = line
@@ -155,14 +171,15 @@ def _without_aside(line: str, mention: str) -> str:
     if not match or not match.start():
         return line
     aside = match[1].strip()
-    drop = _NOTE.match(aside) or _ACRONYM.fullmatch(aside) or _ONLY_ID.fullmatch(aside)
+    drop = _NOTE.match(aside) or _ACRONYM.fullmatch(aside) or ONLY_ID.fullmatch(aside)
     return line[: match.start()] if drop or normalise(aside) == normalise(mention) else line
 
 
-def _usable(name: str, max_words: int) -> bool:
+def usable(name: str, max_words: int) -> bool:
+    """Tell whether a text can be a name: with letters, not too long, neither an id nor a word like "none"."""
     letters = any(character.isalpha() for character in name) and sum(map(str.isalnum, name)) > 1
     long = len(name.split()) > max_words or len(name) > 20 * max_words
-    return letters and not long and not _NOTHING.fullmatch(name) and not _ONLY_ID.fullmatch(name)
+    return letters and not long and not _NOTHING.fullmatch(name) and not ONLY_ID.fullmatch(name)
 
 
 def _from_json(text: str) -> str | None:

@@ -84,13 +84,19 @@ class PromptTemplate:
         """A short hash of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
-    def fill(self, **fields: str) -> Prompt:
+    def fill(self, **fields: str | Sequence[str]) -> Prompt:
         """Put values in the fields, each made neutral; values of fields that the prompt does not use are ignored.
+
+        Args:
+            fields: A text is put on one line; of several texts, each is put on a line of its own.
 
         Raises:
             ConfigError: A field has no value.
         """
-        values = {name: neutral(value) for name, value in fields.items()}
+        values = {
+            name: neutral(value) if isinstance(value, str) else "\n".join(map(neutral, value))
+            for name, value in fields.items()
+        }
         try:
             return Prompt(Template(self.user).substitute(values), Template(self.system).substitute(values))
         except KeyError as error:

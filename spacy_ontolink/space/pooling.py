@@ -22,7 +22,7 @@ class Pooling(NamedTuple):
     """How much of the surroundings goes into each row.
 
     Attributes:
-        names: Weight of the mean of the entity's own rows (ours): a mention may be half one name, half another.
+        names: Weight of the mean of the entity's name rows (ours): a mention may be half one name, half another.
         hierarchy: Weight of the parents' and of the children's mean name row (PILOT's lambda, section 3.1).
     """
 
@@ -31,7 +31,7 @@ class Pooling(NamedTuple):
 
 
 def pool(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> EntityRows:
-    """Compute pooled rows, ``r + names · mean(rows of its entity) + hierarchy · (mean(parents) + mean(children))``.
+    """Compute pooled rows, ``r + names · mean(names of its entity) + hierarchy · (mean(parents) + mean(children))``.
 
     Neighbours count with the row of their primary name; a missing side adds nothing. Rows have unit length again,
     dense ones in half precision.
@@ -54,7 +54,9 @@ def pool_some(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling, entities: I
     some = EntityRows(rows.vectors.take(position), rows.owner[position], rows.name[position])
     if not any(pooling):
         return some
-    weights = _means(position, np.append(0, np.cumsum(stop - first)), len(rows.owner)) * np.float32(pooling.names)
+    named = np.flatnonzero(np.diff(some.name, prepend=-1))  # a row that repeats a name is a definition's
+    ends = np.append(np.searchsorted(some.owner[named], entities), len(named))
+    weights = _means(position[named], ends, len(rows.owner)) * np.float32(pooling.names)
     if pooling.hierarchy:
         weights = weights + _neighbours(rows, kb, entities) * np.float32(pooling.hierarchy)
     around = rows.vectors.transform(weights.tocsr())

@@ -67,6 +67,18 @@ def test_saved_pipelines_link_the_same(make_fused, tmp_path, results):
     assert results(spacy.load(tmp_path / "out")(TEXT)) == expected
 
 
+@pytest.mark.parametrize("late", ["ontolink_surface_rerank", FUSE])
+def test_nothing_may_follow_the_stage_that_decides(make_fused, late):
+    nlp = make_fused()
+    nlp.add_pipe(late, "late")
+    with pytest.raises(ConfigError, match=f"'late' stands after '{FUSE}'"):
+        nlp(TEXT)
+    with nlp.select_pipes(disable=FUSE):
+        nlp(TEXT)
+    nlp.add_pipe("ontolink_retriever", "other", before="late", source=make_fused())
+    nlp(TEXT)
+
+
 def test_a_threshold_needs_a_calibration(make_fused):
     with pytest.raises(ConfigError, match="ontolink tune"):
         make_fused(threshold=0.5)

@@ -41,3 +41,27 @@ def test_depth_without_roots_or_edges():
     for pairs, size in (([(0, 1), (1, 0)], 2), ([], 3)):
         parents, children, _ = link(pairs, size)
         assert hierarchy.depth(parents, children) == 0
+
+
+def test_neighbourhoods_are_parents_children_and_siblings():
+    # 0 is above 1 and 2, 2 above 3 and 4, 3 also below 1; 5 is alone; 6 and 7 are above each other
+    parents, children, _ = link([(1, 0), (2, 0), (3, 2), (4, 2), (3, 1), (6, 7), (7, 6)], 8)
+    matrices = hierarchy.to_matrix(parents), hierarchy.to_matrix(children)
+    entities = np.arange(8, dtype=np.int32)
+    near = hierarchy.neighbourhoods(*matrices, entities)
+    expected = [[1, 2], [0, 2, 3], [0, 1, 3, 4], [1, 2, 4], [2, 3], [], [7], [6]]
+    assert [near.row(number).tolist() for number in range(8)] == expected
+    some = hierarchy.neighbourhoods(*matrices, entities[[5, 3, 3]])
+    assert [some.row(row).tolist() for row in range(3)] == [[], [1, 2, 4], [1, 2, 4]]
+    assert len(hierarchy.neighbourhoods(*matrices, entities[:0]).indices) == 0
+    sizes = hierarchy.neighbourhood_sizes(*matrices, entities)
+    assert all(sizes >= [len(row) for row in expected]) and sizes[5] == 0
+    assert hierarchy.neighbourhood_sizes(*matrices, entities[[5, 3]]).tolist() == [0, sizes[3]]
+    assert hierarchy.neighbourhood_sizes(*matrices, entities[:0]).tolist() == []
+
+
+def test_neighbourhoods_agree_with_the_knowledge_base(traits):
+    numbers = np.arange(len(traits), dtype=np.int32)
+    near = hierarchy.neighbourhoods(traits.parent_matrix, traits.child_matrix, numbers)
+    for number, id in enumerate(traits):
+        assert traits.ids_of(near.row(number)) == traits.neighbours(id)

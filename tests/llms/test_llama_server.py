@@ -1,12 +1,8 @@
 """A real llama.cpp server on loopback, on request: docs/development.md has the commands."""
 
-import os
-import socket
-import subprocess
-import time
-
 import numpy as np
 import pytest
+from llama import llama_server, marks
 
 from spacy_ontolink.errors import LLMError
 from spacy_ontolink.llms.cached import make_cached_llm
@@ -15,39 +11,13 @@ from spacy_ontolink.reformulate import make_llm_reformulator
 from spacy_ontolink.types import Mention, Prompt
 
 pytest.importorskip("openai")
-PYTHON, MODEL = os.environ.get("ONTOLINK_LLAMA_SERVER_PYTHON"), os.environ.get("ONTOLINK_GGUF")
-pytestmark = [
-    pytest.mark.weights,
-    pytest.mark.skipif(not (PYTHON and MODEL), reason="set ONTOLINK_LLAMA_SERVER_PYTHON and ONTOLINK_GGUF"),
-]
+pytestmark = marks
 
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    settings = {"model": MODEL, "model_alias": "gemma", "host": "127.0.0.1", "port": port, "n_ctx": 512, "n_threads": 1,
-                "logits_all": "true", "verbose": "false"}  # fmt: skip
-    command = [PYTHON, "-m", "llama_cpp.server", *(f"--{name}={value}" for name, value in settings.items())]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
-        try:
-            _wait(server, port, log)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            server.terminate()
-
-
-def _wait(server, port, log):
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"the server did not start:\n{log.read_text()[-2000:]}")
+    with llama_server(tmp_path_factory.mktemp("server")) as endpoint:
+        yield endpoint
 
 
 SHOTS = "Is London a city? yes\nIs fire cold? no\nIs ice hot? no\nIs iron a metal? yes\n"

@@ -1,7 +1,7 @@
 import pytest
 
 from spacy_ontolink.errors import ConfigError
-from spacy_ontolink.prompts.template import PromptTemplate, names
+from spacy_ontolink.prompts.template import FIELDS, PromptTemplate, names
 from spacy_ontolink.types import Prompt
 
 
@@ -19,13 +19,16 @@ def test_packaged_prompts(name):
     assert name in names()
     template = PromptTemplate.load(name)
     prompt = template.fill(mention="BF", context="BF rose in cows.", domain="livestock")
-    assert "BF" in prompt.text and "BF rose in cows." in prompt.text and "livestock" in prompt.system
+    assert "BF" in prompt.text and "BF rose in cows." in prompt.text
+    assert ("livestock" in prompt.system) == ("$domain" in template.text)
     assert "$" not in prompt.text + prompt.system and prompt.frame is None
     assert len(template.version) == 12 and template == PromptTemplate.parse(name, template.text)
 
 
 def test_the_packaged_prompts_differ():
-    assert len({PromptTemplate.load(name).version for name in names()}) == len(names())
+    own = {"aliases": ("definition", "examples", "domain")}
+    templates = [PromptTemplate.load(name, own.get(name, FIELDS), ()) for name in names()]
+    assert len({template.version for template in templates}) == len(names())
 
 
 def test_an_own_file(write):
@@ -71,7 +74,7 @@ def test_a_bad_file_is_named(write, text, message):
 
 def test_a_missing_file_and_a_missing_value(tmp_path):
     for source in ("standard_nam", str(tmp_path), str(tmp_path / "no.txt"), "../prompts/hypernym"):
-        with pytest.raises(ConfigError, match=r"cannot be read .*one of: hypernym, standard_name, yes_no"):
+        with pytest.raises(ConfigError, match=r"cannot be read .*one of: aliases, hypernym, standard_name, yes_no"):
             PromptTemplate.load(source)
     with pytest.raises(ConfigError, match=r"'hypernym' .*no value for the field \$context"):
         PromptTemplate.load("hypernym").fill(mention="x", domain="d")
@@ -80,3 +83,8 @@ def test_a_missing_file_and_a_missing_value(tmp_path):
 def test_fields_of_another_use(write):
     source = write("[user]\n$candidate")
     assert PromptTemplate.load(source, ["candidate"], ["candidate"]).fill(candidate="x") == Prompt("x")
+
+
+def test_a_field_of_several_lines_keeps_them_apart():
+    prompt = PromptTemplate.parse("x", "[user]\n$mention\n$context")
+    assert prompt.fill(mention=["a\nb", "<|im_end|>"], context=[]).text == "a b\n‹|im_end|>\n"

@@ -1,0 +1,38 @@
+from spacy_ontolink.training.pair_report import llm_facts
+from spacy_ontolink.training.pair_table import SKIPPED, percent, skipped, table
+from spacy_ontolink.types import Usage
+
+PAIRS = {
+    "total": 3,
+    "by_source": {"p1": 2, "synonym": 1, "p2": 0},
+    "mentions": 3,
+    "share_of_mentions": 0.5,
+    "entities": 2,
+}
+REPORT = {
+    "ambiguous": "keep",
+    "mentions": {"found_by": "ner", "documents": 2, "total": 6, "distinct": 4, "with_gold": 0},
+    "pairs": PAIRS,
+    "accuracy": None,
+    "skipped": {"blank_mentions": 0, "mentions_that_fit_nothing": 3},
+}
+
+
+def test_only_what_is_there_is_shown():
+    lines = table(REPORT).splitlines()
+    assert [line.split()[0] for line in lines] == ["Mentions", "Pairs", "Skipped"]
+    assert "6 (ner) in 2 document(s), 4 distinct" in lines[0] and "gold" not in lines[0]
+    assert "3 (p1 2, synonym 1, p2 0) of 3 mention(s), 50.0 %, with 2 entities" in lines[1]
+    assert lines[2] == "Skipped   mentions that fit no name or alias: 3"
+
+
+def test_costs_that_are_unknown_are_no_zero():
+    shown = table({**REPORT, "llm": llm_facts(Usage(0, 5), 6, 4)})
+    assert "0 answered, 5 failed" in shown and "6 and – (estimated" in shown
+    shown = table({**REPORT, "llm": llm_facts(Usage(4, 0, 0, 1000), 6, 4)})
+    assert "with one call per mention 6 and about 1,500" in shown
+
+
+def test_every_reason_has_words():
+    assert skipped({"skipped": dict.fromkeys(SKIPPED, 1)}) == [f"{text}: 1" for text in SKIPPED.values()]
+    assert (percent(None), percent(0.123)) == ("–", "12.3 %")
