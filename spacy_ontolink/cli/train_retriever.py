@@ -14,8 +14,8 @@ from ..errors import ConfigError, DataError, Errors, StateError
 from ..files import read_json, sha256
 from ..models.devices import require_torch
 from ..models.folder import ModelFolder, find_model, plain_name
-from ..training.config import parse_overrides, read_config, write_config
 from ..training.annotations import Examples, make_examples
+from ..training.config import parse_overrides, read_config, write_config
 from ..training.settings import (
     AlignmentSettings,
     DataSettings,

@@ -12,8 +12,8 @@ from spacy_ontolink.errors import ConfigError  # noqa: E402
 from spacy_ontolink.indexes.exact import ExactIndex  # noqa: E402
 from spacy_ontolink.models.folder import ModelFolder  # noqa: E402
 from spacy_ontolink.space import EntitySpace, Pooling, Query, retrieve  # noqa: E402
-from spacy_ontolink.training.batches import Example, Relatives, Sampler  # noqa: E402
 from spacy_ontolink.training.annotations import Annotation, make_examples  # noqa: E402
+from spacy_ontolink.training.batches import Example, Relatives, Sampler  # noqa: E402
 from spacy_ontolink.training.loop import train  # noqa: E402
 from spacy_ontolink.training.name_model import NameModel  # noqa: E402
 from spacy_ontolink.training.retriever import Alignment, MentionsAndEntities, MentionsAndNames  # noqa: E402
