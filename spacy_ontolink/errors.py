@@ -186,6 +186,25 @@ class Errors:
         "most probable answers. Ask for less, or give more mentions."
     )
 
+    # training
+    NO_MEMORY = (
+        "Out of memory with training.batch_size = {size}. Set training.batch_size = {half} and training.accumulate = "
+        "{more}, or shorten the inputs (max_length, mention_tokens, entity_tokens), and run it again."
+    )
+    NO_MEMORY_AT_ALL = (
+        "Out of memory with training.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
+        'set training.dtype = "bfloat16", or start from a smaller model.'
+    )
+    NO_LOSS = (
+        "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
+        'training.learning_rate, or set training.dtype = "float32".'
+    )
+    CHECKPOINT_OTHER = (
+        "{path} is the checkpoint of another training ({differing}). Train with those settings to go on, or give "
+        "--overwrite to begin anew."
+    )
+    CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
