@@ -205,6 +205,11 @@ class Errors:
     )
     CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
 
+    NO_SETS = (
+        "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
+        "the ontology knows, and a retriever that finds more than one candidate."
+    )
+
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
