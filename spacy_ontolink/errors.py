@@ -188,22 +188,27 @@ class Errors:
 
     # training
     NO_MEMORY = (
-        "Out of memory with training.batch_size = {size}. Set training.batch_size = {half} and training.accumulate = "
+        "Out of memory with {block}.batch_size = {size}. Set {block}.batch_size = {half} and {block}.accumulate = "
         "{more}, or shorten the inputs (max_length, mention_tokens, entity_tokens), and run it again."
     )
     NO_MEMORY_AT_ALL = (
-        "Out of memory with training.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
-        'set training.dtype = "bfloat16", or start from a smaller model.'
+        "Out of memory with {block}.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
+        'set {block}.dtype = "bfloat16", or start from a smaller model.'
     )
     NO_LOSS = (
         "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
-        'training.learning_rate, or set training.dtype = "float32".'
+        '{block}.learning_rate, or set {block}.dtype = "float32".'
     )
     CHECKPOINT_OTHER = (
         "{path} is the checkpoint of another training ({differing}). Train with those settings to go on, or give "
         "--overwrite to begin anew."
     )
     CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
+    BAD_TRAINING_CONFIG = "{path} cannot be used: {reason}."
+    BAD_OVERRIDE = "{option} is not understood: {reason}. Settings are given like --training.learning_rate 1e-5"
+    NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
+    NO_BLOCK = "there is no block [{name}]{guess}; the blocks are: {known}"
+    BAD_VALUE = "{block}.{name} = {given!r} must be {wanted}"
 
     NO_SETS = (
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "

@@ -88,6 +88,7 @@ def train(
     *,
     report: Report | None = None,
     facts: Mapping[str, Any] | None = None,
+    beside: Mapping[str, str] | None = None,
 ) -> TrainingLog:
     """Train a model and write it as the folder ``out``, with ``log.jsonl`` beside its files.
 
@@ -100,12 +101,13 @@ def train(
         out: Folder of the model; until it is done, of checkpoints and log.
         report: Called after each step.
         facts: Plain values that must be equal for a run to be resumed, such as hashes of its data.
+        beside: More text files to put beside the model's, by name.
 
     Raises:
         ConfigError: Out of memory; or the loss is no number any more.
         StateError: The checkpoint there belongs to other settings or facts, or is damaged.
     """
-    return _Run(task, settings, Path(out), report, facts or {}).train()
+    return _Run(task, settings, Path(out), report, facts or {}).train(beside or {})
 
 
 class _Run:
@@ -121,7 +123,7 @@ class _Run:
         self.steps: list[Step] = []
         self.saved = time.monotonic()
 
-    def train(self) -> TrainingLog:
+    def train(self, beside: Mapping[str, str]) -> TrainingLog:
         """Train, and put the model in the place of the checkpoints."""
         torch.manual_seed(self.settings.seed)
         self.task.module.to(self.device)
@@ -139,7 +141,8 @@ class _Run:
         self.task.module.eval()
         with replacing(self.out) as folder:
             self.task.save(folder)
-            (folder / LOG).write_bytes((self.out / LOG).read_bytes())
+            for name, text in {LOG: (self.out / LOG).read_text("utf-8"), **beside}.items():
+                (folder / name).write_text(text, "utf-8")
         return TrainingLog(self.steps, resumed_after)
 
     def _epoch(self, epoch: int, position: int, log: IO[str]) -> None:
@@ -179,7 +182,8 @@ class _Run:
                 loss.backward()
                 total += loss.item()
             if not math.isfinite(total):
-                raise ConfigError(Errors.NO_LOSS.format(step=len(self.steps) + 1, loss=total, rate=rate))
+                where = {"step": len(self.steps) + 1, "block": self.settings.block}
+                raise ConfigError(Errors.NO_LOSS.format(loss=total, rate=rate, **where))
             if self.settings.clip:
                 torch.nn.utils.clip_grad_norm_(self.task.module.parameters(), self.settings.clip)
             for group in self.optimizer.param_groups:
@@ -228,7 +232,7 @@ def _optimizer(module: Any, settings: LoopSettings) -> Any:
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
     matrices = [parameter for parameter in trained if parameter.dim() > 1]
     others = [parameter for parameter in trained if parameter.dim() <= 1]
-    groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+    groups: list[dict[str, Any]] = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
     kept = [group for group in groups if group["params"]]
     return torch.optim.AdamW(kept, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
@@ -245,10 +249,10 @@ def _memory(settings: LoopSettings) -> Iterator[None]:
                 raise
         size, accumulate = settings.batch_size, settings.accumulate
         if size == 1:
-            raise ConfigError(Errors.NO_MEMORY_AT_ALL) from error
+            raise ConfigError(Errors.NO_MEMORY_AT_ALL.format(block=settings.block)) from error
         half = -(-size // 2)
         more = accumulate * -(-size // half)
-        raise ConfigError(Errors.NO_MEMORY.format(size=size, half=half, more=more)) from error
+        raise ConfigError(Errors.NO_MEMORY.format(size=size, half=half, more=more, block=settings.block)) from error
 
 
 def _write(log: IO[str], step: Step) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import check_setting
 from ..models.devices import check_device
@@ -35,6 +35,8 @@ class LoopSettings:
         checkpoint_minutes: Time between checkpoints; there is one after every epoch, too.
     """
 
+    block: ClassVar[str] = "training"
+
     epochs: int = 1
     batch_size: int = 32
     learning_rate: float = 2e-5
@@ -51,11 +53,11 @@ class LoopSettings:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "accumulate"):
-            check_setting(f"training.{name}", getattr(self, name), getattr(self, name) > 0, "a positive number")
+            check_setting(f"{self.block}.{name}", getattr(self, name), getattr(self, name) > 0, "a positive number")
         for name in ("weight_decay", "clip", "max_steps", "checkpoint_minutes", "seed"):
-            check_setting(f"training.{name}", getattr(self, name), getattr(self, name) >= 0, "0 or more")
-        check_setting("training.learning_rate", self.learning_rate, self.learning_rate > 0, "a number above 0")
-        check_setting("training.warmup", self.warmup, 0 <= self.warmup < 1, "a share from 0 to below 1")
+            check_setting(f"{self.block}.{name}", getattr(self, name), getattr(self, name) >= 0, "0 or more")
+        check_setting(f"{self.block}.learning_rate", self.learning_rate, self.learning_rate > 0, "a number above 0")
+        check_setting(f"{self.block}.warmup", self.warmup, 0 <= self.warmup < 1, "a share from 0 to below 1")
         schedules, dtypes = ("cosine", "linear", "constant"), ("auto", "float32", "bfloat16")
         check_setting(
             "training.schedule", self.schedule, self.schedule in schedules, '"cosine", "linear" or "constant"'
