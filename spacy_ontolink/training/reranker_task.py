@@ -11,9 +11,11 @@ import numpy as np
 import torch
 
 from ..errors import DataError, Errors
+from ..models.devices import pick_device, runs_low
 from ..types import Floats1d, Reranker
 from .hard_negatives import Negatives
 from .reranker_data import CandidateSet, Describe, Pool, choose_sets
+from .settings import LoopSettings
 
 Tick = Callable[[int, int], None]
 _MENTIONS = 256  # scored together: bounds what is in memory
@@ -26,7 +28,7 @@ class RerankerTask(ABC):
         pools: The mentions.
         describe: Gives the texts of entities.
         negatives: How negatives are chosen.
-        seed: Of all that is drawn.
+        settings: Seed, device and number type are those of the loop.
         tick: Told how many of the mentions are scored when hard negatives are mined.
 
     Raises:
@@ -34,11 +36,18 @@ class RerankerTask(ABC):
     """
 
     def __init__(
-        self, pools: Sequence[Pool], describe: Describe, negatives: Negatives, seed: int = 0, tick: Tick | None = None
+        self,
+        pools: Sequence[Pool],
+        describe: Describe,
+        negatives: Negatives,
+        settings: LoopSettings,
+        tick: Tick | None = None,
     ) -> None:
         self.pools, self.describe, self.negatives = list(pools), describe, negatives
-        self.seed, self.tick = seed, tick
-        if not choose_sets(self.pools, negatives, None, np.random.default_rng(seed)):
+        self.settings, self.tick = settings, tick
+        self.device = pick_device(settings.device)
+        self.low = runs_low(settings.dtype, self.device)
+        if not choose_sets(self.pools, negatives, None, np.random.default_rng(settings.seed)):
             raise DataError(Errors.NO_SETS.format(n=len(self.pools)))
 
     @property
@@ -51,11 +60,6 @@ class RerankerTask(ABC):
     def reranker(self) -> Reranker:
         """Scores with the module's weights as they are."""
 
-    @property
-    def low(self) -> bool:
-        """Whether scores may be computed in bfloat16."""
-        return False
-
     @abstractmethod
     def loss(self, items: Sequence[Any]) -> Any:
         """Return the mean loss of a batch of ``items``."""
@@ -66,7 +70,7 @@ class RerankerTask(ABC):
 
     def start_epoch(self, epoch: int) -> Sequence[Any]:
         """Choose this epoch's negatives, hard ones by the reranker's own scores, and shuffle."""
-        chance = np.random.default_rng((self.seed, epoch))
+        chance = np.random.default_rng((self.settings.seed, epoch))
         own = self.own_scores() if self.negatives.scheme == "hard" else None
         items = self.items(choose_sets(self.pools, self.negatives, own, chance))
         return [items[place] for place in chance.permutation(len(items))]
@@ -79,11 +83,10 @@ class RerankerTask(ABC):
         """Score all pools, (K,) each, with the weights as they are."""
         self.module.eval()
         scores: list[Floats1d] = []
-        kind = next(self.module.parameters()).device.type
         for start in range(0, len(self.pools), _MENTIONS):
             some = self.pools[start : start + _MENTIONS]
             texts = [self.describe(pool.candidates.tolist(), pool.mention.text) for pool in some]
-            with torch.autocast(kind, torch.bfloat16, enabled=self.low):
+            with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.low):
                 scores += self.reranker.score([pool.mention for pool in some], texts)
             if self.tick:
                 self.tick(len(scores), len(self.pools))

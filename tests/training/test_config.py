@@ -74,7 +74,7 @@ def test_overrides_as_in_spacy(read):
     assert made["training"] == LoopSettings(epochs=4, learning_rate=2.0)
     assert made["model"] == Large("there", tied=True, layers=[3])
     assert made["extra"] == Large("x")
-    assert read("--model.kind", "small", text="[model]\nbase = \"a\"")[0]["model"] == Small("a")
+    assert read("--model.kind", "small", text='[model]\nbase = "a"')[0]["model"] == Small("a")
     assert parse_overrides(["--a.b", "-1", "--a.c", "null", "--a.d", "1e-5"]) == {"a.b": -1, "a.c": None, "a.d": 1e-5}
 
 
