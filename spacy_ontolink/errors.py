@@ -204,6 +204,8 @@ class Errors:
         "--overwrite to begin anew."
     )
     CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
+    NOTHING_TO_LEARN = "Nothing to learn from: give --pairs FILE, or a block [alignment] in the config."
+    NO_SYNONYMS_TO_ALIGN = "{name}: no entity has a second name, so there is nothing to align. Leave [alignment] out."
     BAD_TRAINING_CONFIG = "{path} cannot be used: {reason}."
     BAD_OVERRIDE = "{option} is not understood: {reason}. Settings are given like --training.learning_rate 1e-5"
     NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
@@ -241,6 +243,7 @@ class Errors:
     OUT_EXISTS = "{path} exists; give --overwrite to replace it, or another name"
     OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
     OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
+    OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

@@ -21,6 +21,7 @@ from .explain import explain
 from .info import info
 from .link import link
 from .search import search
+from .train import train
 from .tune import tune
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 for command in (build, link, evaluate, tune, search, explain, info, demo):
     app.command()(command)
+app.add_typer(train, name="train")
 
 
 @app.callback(invoke_without_command=True)

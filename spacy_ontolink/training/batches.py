@@ -25,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Example:
     """A mention and an entity that it means.
 
     Attributes:
@@ -99,27 +99,27 @@ class Sampler:
     def __init__(self, relatives: Relatives, strategy: Strategy = "BASE", cap: int = CAP) -> None:
         self.relatives, self.strategy, self.cap = relatives, strategy, cap
 
-    def __call__(self, pairs: Sequence[Pair], chance: np.random.Generator) -> Batch:
+    def __call__(self, examples: Sequence[Example], chance: np.random.Generator) -> Batch:
         """Return candidates G and R, and P_i and N_i as the strategy has them.
 
         ``|R| = (b - |G|) + min(max |N+(e_i)|, cap)``. [ours] The target budget of negatives is what a batch of distinct
         entities gives in BLINK, b - 1, and random ones go first when a row has more. Entities that share a name with
         the gold one, and a mention's other right ones, are no negatives.
         """
-        gold = list(dict.fromkeys(pair.entity for pair in pairs))
+        gold = list(dict.fromkeys(example.entity for example in examples))
         widest = max(len(self.relatives.wide(entity)) for entity in gold)
-        wanted = len(pairs) - len(gold) + min(widest, self.cap)
+        wanted = len(examples) - len(gold) + min(widest, self.cap)
         columns = np.array([*gold, *_draw(len(self.relatives.kb), set(gold), wanted, chance)], np.int32)
         place = {entity: number for number, entity in enumerate(columns.tolist())}
         namesakes = self.relatives.namesakes(gold)
-        positive = np.zeros((len(pairs), len(columns)), np.bool_)
+        positive = np.zeros((len(examples), len(columns)), np.bool_)
         negative = np.ones_like(positive)
-        for row, pair in enumerate(pairs):
-            right, spared = self._spared(pair.entity)
+        for row, example in enumerate(examples):
+            right, spared = self._spared(example.entity)
             positive[row, [place[entity] for entity in right if place.get(entity, len(gold)) < len(gold)]] = True
-            spared = spared | namesakes[pair.entity] | set(pair.others) | right
+            spared = spared | namesakes[example.entity] | set(example.others) | right
             negative[row, [place[entity] for entity in spared if entity in place]] = False
-        negative &= negative.cumsum(1) <= len(pairs) - 1
+        negative &= negative.cumsum(1) <= len(examples) - 1
         return Batch(columns, positive, negative)
 
     def _spared(self, entity: int) -> tuple[set[int], set[int]]:

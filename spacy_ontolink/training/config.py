@@ -17,7 +17,7 @@ FREE = ("paths", "vars")
 """Blocks that hold variables only, to be named like ``${paths.ontology}``."""
 
 Block = type[Any] | Mapping[str, type[Any]]
-"""A dataclass; or several, by what the block's setting ``kind`` says."""
+"""A dataclass; or several, by what the block's setting ``kind`` says; or ``dict`` for a block that is left as it is."""
 
 
 def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
 
 def read_config(
     path: Path, blocks: Mapping[str, Block], overrides: Mapping[str, Any], optional: Iterable[str] = ()
-) -> tuple[dict[str, Any], str]:
+) -> dict[str, Any]:
     """Read a config and make its blocks.
 
     Args:
@@ -56,7 +56,7 @@ def read_config(
         optional: Blocks that are None where the file and the overrides leave them out.
 
     Returns:
-        The blocks by name, and the whole config as text, with overrides and defaults.
+        The blocks by name.
 
     Raises:
         ConfigError: The file cannot be read, or a block, setting or value makes no sense; the message names it.
@@ -83,12 +83,21 @@ def read_config(
         }
     except ConfigError as error:
         raise ConfigError(Errors.BAD_TRAINING_CONFIG.format(path=path, reason=error)) from error
-    text = Config({name: asdict(block) for name, block in made.items()}).to_str()
-    return {name: made.get(name) for name in blocks}, text
+    return {name: made.get(name) for name in blocks}
+
+
+def write_config(blocks: Mapping[str, Any]) -> str:
+    """Return the text of a config with these blocks and all their settings; what is None is left out."""
+    from confection import Config
+
+    values = {name: block if isinstance(block, dict) else asdict(block) for name, block in blocks.items() if block}
+    return str(Config(values).to_str())
 
 
 def _make(name: str, block: Block, given: Mapping[str, Any]) -> Any:
     """Check a block's values and make its dataclass."""
+    if block is dict:
+        return dict(given)
     if isinstance(block, Mapping):
         kind = given.get("kind", next(iter(block)))
         if kind not in block:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import check_setting
 from ..models.devices import check_device
+from ..models.part import LEAST
 
 Schedule = Literal["cosine", "linear", "constant"]
 DType = Literal["auto", "float32", "bfloat16"]
@@ -76,3 +77,109 @@ class LoopSettings:
         left = 1 - (progress - self.warmup) / (1 - self.warmup)
         shape = {"cosine": 0.5 - 0.5 * math.cos(math.pi * left), "linear": left, "constant": 1.0}
         return self.learning_rate * shape[self.schedule]
+
+
+@dataclass(frozen=True)
+class AlignmentSettings(LoopSettings):
+    """How to train on the ontology's own names.
+
+    Attributes:
+        pairs_per_entity: The most names of an entity that are paired with another of its names in an epoch.
+    """
+
+    block: ClassVar[str] = "alignment"
+
+    pairs_per_entity: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_setting(
+            "alignment.pairs_per_entity", self.pairs_per_entity, self.pairs_per_entity > 0, "a positive number"
+        )
+
+
+@dataclass(frozen=True)
+class NamesModel:
+    """A name encoder: one tower, a row for each name.
+
+    Attributes:
+        base: A sentence-transformers or Hugging Face folder or name.
+        kind: Which of the retrievers this is.
+        pooling: Of token vectors; null is what the model says, or the mean.
+        max_length: The most tokens of a name; null is what the model says.
+        temperature: Divides cosines in the loss.
+        names: The most names of an entity that a mention is compared with in a batch; the best one counts.
+    """
+
+    base: str
+    kind: Literal["names"] = "names"
+    pooling: Literal["mean", "cls"] | None = None
+    max_length: int | None = 64
+    temperature: float = 0.05
+    names: int = 2
+
+    def __post_init__(self) -> None:
+        check_setting("model.temperature", self.temperature, self.temperature > 0, "a number above 0")
+        check_setting("model.names", self.names, self.names > 0, "a positive number")
+        check_setting("model.max_length", self.max_length, (self.max_length or 3) > 2, "null or more than 2 tokens")
+
+
+@dataclass(frozen=True)
+class TowersModel:
+    """BLINK's bi-encoder: two towers, a row for each entity.
+
+    Attributes:
+        base: A bi-encoder's folder, or a transformer that both towers start from.
+        kind: Which of the retrievers this is.
+        mention_tokens: The most tokens of the mention and the text around it, special ones and markers included.
+        entity_tokens: The same of the entity.
+        similarity: Of the vectors in training: their dot product as in the paper, or their cosine, as when linking.
+        temperature: Divides cosines in the loss; dot products are as they are.
+    """
+
+    base: str
+    kind: Literal["bi-encoder"] = "bi-encoder"
+    mention_tokens: int = 128
+    entity_tokens: int = 128
+    similarity: Literal["dot", "cosine"] = "dot"
+    temperature: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_setting("model.temperature", self.temperature, self.temperature > 0, "a number above 0")
+        for name in ("mention_tokens", "entity_tokens"):
+            check_setting(f"model.{name}", getattr(self, name), getattr(self, name) >= LEAST, f"{LEAST} or more")
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """What a mention is told from.
+
+    Attributes:
+        strategy: What becomes of the neighbours of the right entity (Sci-ZSEL, Table 8).
+        cap: The most random entities that make up for neighbours (H_cap).
+    """
+
+    strategy: Literal["BASE", "RM-PCS", "PC-POS"] = "PC-POS"
+    cap: int = 30
+
+    def __post_init__(self) -> None:
+        check_setting("sampling.cap", self.cap, self.cap >= 0, "0 or more")
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """What to learn from.
+
+    Attributes:
+        ontology: One or several ontology files, or the folder of a saved pipeline.
+        pairs: Files of mentions with their ids, besides those of the command line.
+        format: Of the ontology files; null tells it from their content.
+        columns: Of ontology tables.
+        lang: Language of the tokenizer that the pairs are read with; that of a saved pipeline is its own.
+    """
+
+    ontology: str | list[str]
+    pairs: list[str] = field(default_factory=list)
+    format: str | None = None
+    columns: dict[str, str] | None = None
+    lang: str = "en"

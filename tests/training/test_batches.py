@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_ontolink.kb import KnowledgeBase
-from spacy_ontolink.training.batches import Pair, Relatives, Sampler, draw_names
+from spacy_ontolink.training.batches import Example, Relatives, Sampler, draw_names
 from spacy_ontolink.types import Entity, Mention, Synonym
 
 #        root
@@ -34,8 +34,8 @@ def relatives(kb):
     return Relatives(kb)
 
 
-def pairs(*entities, others=()):
-    return [Pair(Mention(f"m{number}"), entity, others) for number, entity in enumerate(entities)]
+def examples(*entities, others=()):
+    return [Example(Mention(f"m{number}"), entity, others) for number, entity in enumerate(entities)]
 
 
 def sets(batch, mask):
@@ -65,7 +65,7 @@ def test_relatives(relatives):
     ],
 )  # fmt: skip
 def test_strategies_by_hand(relatives, strategy, positives, negatives):
-    batch = Sampler(relatives, strategy)(pairs(FAT, BODY, LEG, MILK, FAT), np.random.default_rng(0))
+    batch = Sampler(relatives, strategy)(examples(FAT, BODY, LEG, MILK, FAT), np.random.default_rng(0))
     golds, random = batch.columns[:4].tolist(), batch.columns[4:].tolist()
     assert golds == [FAT, BODY, LEG, MILK]
     assert len(random) == (5 - 4) + 4  # b - |G|, and N+(fat) has 4
@@ -82,7 +82,7 @@ def test_neighbours_drawn_at_random_are_spared(kb, relatives):
     everything = Sampler(relatives, "RM-PCS", cap=1000)
     relatives_of_fat = relatives.wide(FAT)
     for seed in range(20):
-        batch = everything(pairs(*[FAT] * 44), np.random.default_rng(seed))
+        batch = everything(examples(*[FAT] * 44), np.random.default_rng(seed))
         assert len(batch.columns) == len(kb)  # 43 + 4 wanted, 45 there
         (negative,) = {frozenset(row) for row in sets(batch, batch.negative)}
         assert not negative & (relatives_of_fat | {FAT})
@@ -90,7 +90,7 @@ def test_neighbours_drawn_at_random_are_spared(kb, relatives):
 
 
 def test_parents_drawn_at_random_are_no_positives(relatives):
-    batch = Sampler(relatives, "PC-POS")(pairs(*[BODY] * 44), np.random.default_rng(0))
+    batch = Sampler(relatives, "PC-POS")(examples(*[BODY] * 44), np.random.default_rng(0))
     assert FAT in batch.columns[1:]
     assert sets(batch, batch.positive)[0] == {BODY}
     assert FAT not in sets(batch, batch.negative)[0]
@@ -98,26 +98,28 @@ def test_parents_drawn_at_random_are_no_positives(relatives):
 
 def test_budget_is_capped(relatives):
     sampler = Sampler(relatives, "BASE", cap=2)
-    batch = sampler(pairs(FAT, FAT, BODY), np.random.default_rng(0))
+    batch = sampler(examples(FAT, FAT, BODY), np.random.default_rng(0))
     assert len(batch.columns) == 2 + 1 + 2
     assert batch.negative.sum(1).tolist() == [2, 2, 2]
-    assert Sampler(relatives, cap=0)(pairs(FAT), np.random.default_rng(0)).columns.tolist() == [FAT]
+    assert Sampler(relatives, cap=0)(examples(FAT), np.random.default_rng(0)).columns.tolist() == [FAT]
 
 
 @pytest.mark.parametrize("strategy", ["BASE", "RM-PCS", "PC-POS"])
 def test_namesakes_and_other_right_ones_are_never_negatives(relatives, strategy):
-    batch = Sampler(relatives, strategy)(pairs(YIELD, BODY, 7, others=(7, 8, 20)), np.random.default_rng(0))
+    batch = Sampler(relatives, strategy)(examples(YIELD, BODY, 7, others=(7, 8, 20)), np.random.default_rng(0))
     found = sets(batch, batch.negative)
     assert BODY not in found[0]  # both are called "adiposity"
     assert YIELD not in found[1]
     for seed in range(20):
-        batch = Sampler(relatives, strategy)(pairs(*[YIELD] * 44, others=(7, 8)), np.random.default_rng(seed))
+        batch = Sampler(relatives, strategy)(examples(*[YIELD] * 44, others=(7, 8)), np.random.default_rng(seed))
         assert {7, 8, BODY} <= set(batch.columns.tolist())
         assert not {7, 8, BODY} & sets(batch, batch.negative)[0]
 
 
 def test_seeded(relatives):
-    draws = [Sampler(relatives)(pairs(FAT, BODY), np.random.default_rng(seed)).columns.tolist() for seed in (0, 0, 1)]
+    draws = [
+        Sampler(relatives)(examples(FAT, BODY), np.random.default_rng(seed)).columns.tolist() for seed in (0, 0, 1)
+    ]
     assert draws[0] == draws[1] != draws[2]
 
 
