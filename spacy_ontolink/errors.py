@@ -211,7 +211,7 @@ class Errors:
     NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
     NO_BLOCK = "there is no block [{name}]{guess}; the blocks are: {known}"
     BAD_VALUE = "{block}.{name} = {given!r} must be {wanted}"
-
+    NO_PAIRS = "Nothing to learn from: give --pairs FILE."
     NO_SETS = (
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
         "the ontology knows, and a retriever that finds more than one candidate."

@@ -1,9 +1,9 @@
-"""The steps of ``ontolink train reranker``: pools from a saved pipeline, training by kind, what to do with the result."""
+"""The steps of ``ontolink train reranker``: candidates of a saved pipeline, training by kind, and the way to use it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,13 @@ from ..models.folder import ModelFolder, find_model, plain_name
 from ..training.config import parse_overrides, read_config, write_config
 from ..training.hard_negatives import Negatives
 from ..training.reranker_data import fingerprint
-from ..training.reranker_settings import CrossEncoderModel, PoolSettings, ReadAndSelectModel, YesNoModel
+from ..training.reranker_settings import (
+    CrossEncoderModel,
+    PoolSettings,
+    ReadAndSelectModel,
+    RerankerData,
+    YesNoModel,
+)
 from ..training.settings import LoopSettings
 from .console import bar, count, say, step
 from .pipelines import load_pipeline, only_retriever
@@ -27,23 +33,6 @@ if TYPE_CHECKING:
 
 Model = YesNoModel | CrossEncoderModel | ReadAndSelectModel
 CONTEXT = "ontolink_context_rerank"
-
-
-@dataclass(frozen=True)
-class RerankerData:
-    """What to learn from.
-
-    Attributes:
-        pipeline: A saved pipeline, whose retriever finds candidates and whose surface stage, if any, scores them.
-        pairs: Files of mentions with their ids, besides those of the command line.
-        component: The retriever, if the pipeline has several.
-        limit: The most mentions, chosen at random; null for all.
-    """
-
-    pipeline: str
-    pairs: list[str] = field(default_factory=list)
-    component: str | None = None
-    limit: int | None = None
 
 
 BLOCKS: dict[str, Any] = {
@@ -81,9 +70,7 @@ def train_reranker(
         nlp = load_pipeline(data.pipeline)
         retriever = only_retriever(nlp, data.component, data.pipeline)
     with bar("Looking mentions up") as report:
-        found = read_pools(
-            nlp, retriever, files, blocks["pool"], limit=data.limit, seed=loop.seed, report=report
-        )
+        found = read_pools(nlp, retriever, files, blocks["pool"], limit=data.limit, seed=loop.seed, report=report)
     _tell(found)
     told = {
         **blocks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import check_setting
@@ -10,6 +10,26 @@ from ..models.part import LEAST
 
 if TYPE_CHECKING:
     from ..prompts.entity_text import Caps
+
+
+@dataclass(frozen=True)
+class RerankerData:
+    """What to learn from.
+
+    Attributes:
+        pipeline: A saved pipeline, whose retriever finds candidates and whose surface stage, if any, scores them.
+        pairs: Files of mentions with their ids, besides those of the command line.
+        component: The retriever, if the pipeline has several.
+        limit: The most mentions, chosen at random; null for all.
+    """
+
+    pipeline: str
+    pairs: list[str] = field(default_factory=list)
+    component: str | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        check_setting("data.limit", self.limit, self.limit is None or self.limit > 0, "null, or a positive number")
 
 
 @dataclass(frozen=True)

@@ -296,8 +296,9 @@ def test_what_cannot_be_trained(make, bases):
 
 @pytest.mark.parametrize(
     ("model", "wrong"),
-    [(YesNoModel, {"rank": 0}), (YesNoModel, {"alpha": 0}), (YesNoModel, {"dropout": 1}), (YesNoModel, {"max_length": 0}),
-     (CrossEncoderModel, {"mention_tokens": 3}), (ReadAndSelectModel, {"scoring_batch": 0})],
+    [(YesNoModel, {"rank": 0}), (YesNoModel, {"alpha": 0}), (YesNoModel, {"dropout": 1}),
+     (YesNoModel, {"max_length": 0}), (CrossEncoderModel, {"mention_tokens": 3}),
+     (ReadAndSelectModel, {"scoring_batch": 0})],
 )  # fmt: skip
 def test_senseless_settings(model, wrong):
     with pytest.raises(ConfigError, match=rf"model\.{next(iter(wrong))} = "):
