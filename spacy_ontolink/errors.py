@@ -244,6 +244,11 @@ class Errors:
     OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
     OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
     OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
+    OTHER_ONTOLOGY = (
+        "{path} has none of the ids of '{name}' ({new} there, {old} here): it is another ontology, not another "
+        "release. Give --component if the pipeline has several, or --force to go over to it all the same"
+    )
+    SAME_NAMES = "{one} and {other} would both be written to {path}; rename one"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

@@ -148,6 +148,10 @@ class Encoder(Protocol):
 
     ``id`` names the model *and its state* (two encoders with one id give equal vectors); it goes into manifests, and
     rows made by an encoder of another id are refused. Constructors are cheap: weights load at first use.
+
+    Two attributes are optional and spare work when an ontology is updated. ``by_name = True`` says that there is a row
+    for each name, made of its text alone; otherwise an entity's rows may depend on the entity, its parents, children
+    and siblings. ``parts`` gives, in the order of the blocks, the encoders that make one block each and their weights.
     """
 
     uses_context: bool

@@ -1,7 +1,6 @@
 """The configs that come with the project work with ``ontolink build --config`` and with ``spacy assemble``."""
 
 import re
-import runpy
 import shutil
 import string
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 import spacy
 from spacy.cli.assemble import assemble_cli
 from spacy.util import load_config
+from tiny_models import save_model
 
 from spacy_ontolink.errors import ConfigError
 
@@ -149,7 +149,6 @@ def save_bert(folder):
 
 
 def test_assemble_pilot(assemble, tmp_path):
-    save_model = runpy.run_path(str(HERE / "llms" / "conftest.py"))["save_model"]
     nlp, links = assemble(
         CONFIGS / "pilot.cfg",
         encoder=save_bert(tmp_path / "bert"),

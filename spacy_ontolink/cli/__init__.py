@@ -23,6 +23,7 @@ from .link import link
 from .search import search
 from .train import train
 from .tune import tune
+from .update import update
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, link, evaluate, tune, search, explain, info, demo):
+for command in (build, update, link, evaluate, tune, search, explain, info, demo):
     app.command()(command)
 app.add_typer(train, name="train")
 

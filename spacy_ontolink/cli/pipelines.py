@@ -53,6 +53,18 @@ def retriever(nlp: Language) -> Any:
     return nlp.get_pipe(retrievers(nlp)[0])
 
 
+def choose_retrievers(nlp: Language, component: str | None, pipeline: str) -> list[str]:
+    """Return the name of this retriever, or those of all of them.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    names = retrievers(nlp)
+    if component is not None and component not in names:
+        raise ConfigError(Errors.NO_RETRIEVER.format(path=pipeline, component=component, names=", ".join(names)))
+    return names if component is None else [component]
+
+
 def only_retriever(nlp: Language, component: str | None, pipeline: str) -> Any:
     """Disable all retrievers but ``component`` and return it; None is the only one there is.
 
@@ -62,9 +74,7 @@ def only_retriever(nlp: Language, component: str | None, pipeline: str) -> Any:
     names = retrievers(nlp)
     if component is None and len(names) > 1:
         raise ConfigError(Errors.SEVERAL_RETRIEVERS.format(path=pipeline, names=", ".join(names)))
-    if component is not None and component not in names:
-        raise ConfigError(Errors.NO_RETRIEVER.format(path=pipeline, component=component, names=", ".join(names)))
-    chosen = component or names[0]
+    (chosen,) = choose_retrievers(nlp, component, pipeline)
     for name in names:
         if name != chosen:
             nlp.disable_pipe(name)

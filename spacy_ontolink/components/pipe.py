@@ -30,7 +30,7 @@ from .spans import MAX_TOKENS, copy_mentions, read_spans, write_answers
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
-    from ..space import EntitySpace, Pooling
+    from ..space import EntitySpace, Pooling, Updated
 
 logger = logging.getLogger(__name__)
 
@@ -191,6 +191,25 @@ class OntologyRetriever(LinkingPipe, Provider):
         """Take over a space, such as one pooled in another way; the settings must say the same."""
         self.masks = make_masks(space.kb, self.settings.filters, self.settings.label_filters)
         self._space = space
+
+    def update(self, kb: "KnowledgeBase", files: Sequence[str] = (), *, refit: bool = True) -> "Updated":
+        """Go over to another release of the ontology, copying the rows that stay; so does every setting.
+
+        Args:
+            kb: The new release.
+            files: The files that it was read from, to be named in the config.
+            refit: As for ``space.update``.
+
+        Raises:
+            ConfigError: A filter names a branch that is gone.
+        """
+        from ..space import update
+
+        updated = update(self.space, kb, self.fresh_parts()[1], refit=refit)
+        self.adopt(updated.space)
+        self._built_from = [Path(file).name for file in files]
+        self.name = self.name  # stores them
+        return updated
 
     def hide(self, entities: np.ndarray) -> None:
         """Let no mention get these entities, until a space is adopted; mentions of nothing else have none then."""

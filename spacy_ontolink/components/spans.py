@@ -32,7 +32,8 @@ MAX_TOKENS, MAX_CHARS = 64, 1000
 SENTENCE_TOKENS = 40
 """Most tokens to either side of a mention that a reformulator gets to read."""
 
-_RECORDS = "ontolink_records"
+RECORDS = "ontolink_records"
+"""The hidden extension attribute that holds the records."""
 _NONE = float("-inf")
 
 Columns = dict[str, Any]
@@ -59,8 +60,8 @@ def register_extensions() -> None:
 
     An attribute of that name that another package made (scispaCy's ``kb_ents``) stays as it is, with a warning.
     """
-    if not Span.has_extension(_RECORDS):
-        Span.set_extension(_RECORDS, default=None)
+    if not Span.has_extension(RECORDS):
+        Span.set_extension(RECORDS, default=None)
     for name, getter in (("kb_ents", kb_ents), ("ontolink", ontolink)):
         if not Span.has_extension(name):
             Span.set_extension(name, getter=getter)
@@ -107,7 +108,7 @@ def read_abbreviations(doc: Doc, text: str) -> Mapping[str, str]:
 def read_answer(span: Span, group: str, component: str) -> Answer | None:
     """Return what a retriever and the stages after it have said of the span so far, if anything."""
     key = (component, group, span.label_)
-    for record in span._.get(_RECORDS) or ():
+    for record in span._.get(RECORDS) or ():
         if (record["component"], record["group"], record["label"]) == key:
             return Answer(record["id"], record["columns"], record.get("texts") or {})
     return None
@@ -210,7 +211,7 @@ def _record(span: Span) -> Mapping[str, Any] | None:
     Of several that gave it, as two retrievers may give ``NIL``, one with candidates. A span without a label, such as a
     slice of the doc, may take any.
     """
-    records = span.doc.user_data.get(("._.", _RECORDS, span.start_char, span.end_char)) or ()
+    records = span.doc.user_data.get(("._.", RECORDS, span.start_char, span.end_char)) or ()
     own = [record for record in records if record["label"] == span.label_] or ([] if span.label else records)
     chosen = [record for record in own if record["id"] == span.kb_id_] or own
     chosen = [record for record in chosen if record["columns"]["id"]] or chosen
@@ -223,10 +224,10 @@ def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str,
     record = {"component": component, "group": group, "label": label, "id": answer.id, "columns": answer.columns}
     if answer.texts:
         record["texts"] = dict(answer.texts)
-    before = span._.get(_RECORDS) or ()
+    before = span._.get(RECORDS) or ()
     is_own = [(old["component"], old["group"], old["label"]) == (component, group, label) for old in before]
     others = [old for old, own in zip(before, is_own, strict=True) if not own]
-    span._.set(_RECORDS, [*others, record])
+    span._.set(RECORDS, [*others, record])
     own_id = next((old["id"] for old, own in zip(before, is_own, strict=True) if own), "")
     return own_id, {other["id"] for other in others if (other["group"], other["label"]) == (group, label)}
 

@@ -44,6 +44,11 @@ class HybridEncoder:
         return any(getattr(part, "uses_context", False) for part in (self.lexical, self.dense))
 
     @property
+    def parts(self) -> tuple[tuple[Encoder, float], ...]:
+        """Both parts with their weights in the cosine, in the order of the blocks."""
+        return (self.lexical, 1.0 - self.weight), (self.dense, self.weight)
+
+    @property
     def progress(self) -> Progress | None:
         """The report of the dense part, which takes nearly all the time."""
         return getattr(self.dense, "progress", None)

@@ -33,6 +33,7 @@ class LexicalEncoder:
     """
 
     uses_context = False
+    by_name = True
 
     def __init__(self, size: int = 3, beginnings: Sequence[int] = (1, 4)) -> None:
         """Take the length of n-grams and the numbers of first letters.

@@ -38,6 +38,7 @@ class SentenceEncoder:
     """
 
     uses_context = False
+    by_name = True
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from .entity_space import EntitySpace
 from .pooling import Pooling
 from .retrieval import Encoded, Query, encode, retrieve
 from .scoring import CandidateScores
+from .update import Updated, update
 
 __all__ = [
     "CandidateScores",
@@ -12,7 +13,9 @@ __all__ = [
     "EntitySpace",
     "Pooling",
     "Query",
+    "Updated",
     "encode",
     "open_or_build",
     "retrieve",
+    "update",
 ]

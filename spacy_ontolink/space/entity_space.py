@@ -39,7 +39,7 @@ class EntitySpace:
         encoder.fit(kb)
         rows = encoder.encode_entities(kb)
         rows = rows._replace(vectors=rows.vectors.half())
-        return cls(kb, encoder, rows, index, pooling)._indexed()
+        return cls(kb, encoder, rows, index, pooling).indexed()
 
     def repooled(self, pooling: Pooling, index: Index) -> EntitySpace:
         """Return a space of the same KB, encoder and plain rows, pooled otherwise; nothing is encoded.
@@ -48,9 +48,10 @@ class EntitySpace:
             pooling: The new weights.
             index: An unbuilt index.
         """
-        return EntitySpace(self.kb, self.encoder, self.plain, index, pooling)._indexed()
+        return EntitySpace(self.kb, self.encoder, self.plain, index, pooling).indexed()
 
-    def _indexed(self) -> EntitySpace:
+    def indexed(self) -> EntitySpace:
+        """Pool the plain rows and build the index over them, as is left to do after the constructor; returns self."""
         self.rows = pool(self.plain, self.kb, self.pooling)
         self.index.build(self.rows, len(self.kb))
         return self

@@ -7,7 +7,7 @@ import spacy_ontolink
 from spacy_ontolink import cli
 from spacy_ontolink.errors import DataError
 
-COMMANDS = ["build", "link", "evaluate", "search", "explain", "info", "demo"]
+COMMANDS = ["build", "update", "link", "evaluate", "search", "explain", "info", "demo"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -41,6 +41,7 @@ def test_version(ontolink):
         (["link", "p", "i", "--format", "xml"], ["jsonl", "tsv", "spacy", "html"]),
         (["link", "p", "i", "-k", "0"], ["greater than or equal to 1"]),
         (["evaluate", "p"], ["DATA"]),
+        (["update", "p", "a.obo"], ["ONTOLOGY", "ontolink update --help"]),
     ],
 )
 def test_wrong_usage_is_one_line(refused, arguments, words):

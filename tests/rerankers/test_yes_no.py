@@ -3,7 +3,7 @@ import pytest
 
 from spacy_ontolink.errors import ConfigError, LLMError, StateError
 from spacy_ontolink.files import read_json, write_json
-from spacy_ontolink.rerankers.yes_no import YesNo, make_yes_no
+from spacy_ontolink.rerankers.yes_no import QWEN3_FRAME, YesNo, make_yes_no
 from spacy_ontolink.types import EntityText, Mention, Reranker, Usage
 
 
@@ -195,3 +195,28 @@ def test_senseless_settings(judge, settings):
 def test_something_else_than_a_language_model():
     with pytest.raises(ConfigError, match="'llm' must be a LLM"):
         YesNo("a model", None, "yes", "no", "chat")
+
+
+@pytest.mark.parametrize("share_prefix", [True, False])
+def test_scores_are_the_margins_of_the_reference_code(qwen, share_prefix, mentions, candidates):
+    """Qwen3-Reranker's own way: three parts tokenised apart, padded on the left, one straight pass."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from spacy_ontolink.llms.transformers import make_transformers_llm
+
+    llm = make_transformers_llm(str(qwen), device="cpu", max_length=448, share_prefix=share_prefix)
+    reranker = make_yes_no(llm)
+    scores = reranker.score(mentions, candidates)
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(qwen, padding_side="left")
+    model = transformers.AutoModelForCausalLM.from_pretrained(qwen).eval()
+    yes, no = tokenizer.convert_tokens_to_ids("yes"), tokenizer.convert_tokens_to_ids("no")
+    for mention, texts, own in zip(mentions, candidates, scores, strict=True):
+        prompts = [reranker.prompt(mention, text) for text in texts]
+        head, tail = (tokenizer.encode(part, add_special_tokens=False) for part in QWEN3_FRAME)
+        bodies = [tokenizer.encode(prompt.text, add_special_tokens=False) for prompt in prompts]
+        rows = [head + body[: 448 - len(head) - len(tail)] + tail for body in bodies]
+        inputs = tokenizer.pad({"input_ids": rows}, padding=True, return_tensors="pt")
+        with torch.no_grad():
+            logits = model(**inputs).logits[:, -1]
+        np.testing.assert_allclose(own, (logits[:, yes] - logits[:, no]).numpy(), atol=1e-4)

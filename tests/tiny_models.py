@@ -1,3 +1,5 @@
+"""Causal models of a few thousand random weights, as fixtures: what tests of language models run on."""
+
 import warnings
 
 import pytest
