@@ -10,6 +10,7 @@ import pytest
 import spacy
 from confection import Config
 from spacy.util import load_config
+from tiny_models import save_model
 
 from spacy_ontolink.cli.pipelines import adjust, only_retriever
 from spacy_ontolink.cli.reranker_pools import read_pools
@@ -198,7 +199,7 @@ def test_a_training_that_was_cut_short_goes_on(ontolink, pipeline, pairs, models
 @pytest.mark.parametrize("merge", [False, True])
 def test_adapters_drop_into_a_pipeline(ontolink, pipeline, pairs, tmp_path, merge):
     pytest.importorskip("peft")
-    save_model = runpy.run_path(str(TESTS / "llms" / "conftest.py"))["save_model"]
+
     qwen = save_model(tmp_path / "qwen", "Qwen3", max_position_embeddings=2048)
     out = tmp_path / "out"
     result = ontolink(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_models import save_model
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -56,7 +57,7 @@ def pools():
 def bases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bases")
     rerankers = runpy.run_path(str(TESTS / "rerankers" / "conftest.py"))
-    save_model = runpy.run_path(str(TESTS / "llms" / "conftest.py"))["save_model"]
+
     return {
         "cross-encoder": str(rerankers["save_bert"](folder / "bert")),
         "read-and-select": str(rerankers["save_roberta"](folder / "roberta")),
