@@ -195,6 +195,10 @@ class Errors:
         "Out of memory with {block}.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
         'set {block}.dtype = "bfloat16", or start from a smaller model.'
     )
+    NO_MEMORY_TO_SCORE = (
+        "Out of memory while hard negatives are chosen. Lower model.scoring_batch, shorten the inputs (max_length, "
+        'mention_tokens, entity_tokens), or set negatives.scheme = "random".'
+    )
     NO_LOSS = (
         "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
         '{block}.learning_rate, or set {block}.dtype = "float32".'

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..errors import DataError, Errors
+from ..errors import ConfigError, DataError, Errors
 from ..models.devices import pick_device, runs_low
 from ..types import Floats1d, Reranker
 from .hard_negatives import Negatives
@@ -80,14 +80,21 @@ class RerankerTask(ABC):
         return sets
 
     def own_scores(self) -> list[Floats1d]:
-        """Score all pools, (K,) each, with the weights as they are."""
+        """Score all pools, (K,) each, with the weights as they are.
+
+        Raises:
+            ConfigError: Out of memory.
+        """
         self.module.eval()
         scores: list[Floats1d] = []
         for start in range(0, len(self.pools), _MENTIONS):
             some = self.pools[start : start + _MENTIONS]
             texts = [self.describe(pool.candidates.tolist(), pool.mention.text) for pool in some]
-            with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.low):
-                scores += self.reranker.score([pool.mention for pool in some], texts)
+            try:
+                with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.low):
+                    scores += self.reranker.score([pool.mention for pool in some], texts)
+            except torch.OutOfMemoryError as error:
+                raise ConfigError(Errors.NO_MEMORY_TO_SCORE) from error
             if self.tick:
                 self.tick(len(scores), len(self.pools))
         return scores

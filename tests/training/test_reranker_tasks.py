@@ -242,6 +242,17 @@ def test_negatives_are_mined_anew_with_the_weights_as_they_are(make, kind):
     assert told == [(4, 4)] * 2
 
 
+def test_out_of_memory_while_mining_names_the_setting(make, monkeypatch):
+    task = make("cross-encoder")
+
+    def score(mentions, candidates):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(task.reranker, "score", score)
+    with pytest.raises(ConfigError, match=r"Lower model\.scoring_batch"):
+        task.start_epoch(0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_epochs_differ_and_repeat(make, kind):
     task = make(kind, Negatives("random", 2, 0))
