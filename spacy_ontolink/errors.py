@@ -213,6 +213,10 @@ class Errors:
         "Out of memory with {block}.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
         'set {block}.dtype = "bfloat16", or start from a smaller model.'
     )
+    NO_MEMORY_TO_SCORE = (
+        "Out of memory while hard negatives are chosen. Lower model.scoring_batch, shorten the inputs (max_length, "
+        'mention_tokens, entity_tokens), or set negatives.scheme = "random".'
+    )
     NO_LOSS = (
         "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
         '{block}.learning_rate, or set {block}.dtype = "float32".'
@@ -238,6 +242,10 @@ class Errors:
     ALIASES_UNKNOWN = (
         "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
         "this release of the ontology first."
+    NO_PAIRS = "Nothing to learn from: give --pairs FILE."
+    NO_SETS = (
+        "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
+        "the ontology knows, and a retriever that finds more than one candidate."
     )
 
     # documents and command line

@@ -38,6 +38,32 @@ def retriever(
     train_retriever(config, [*(pairs or []), *files], output, settings, overwrite)
 
 
+@train.command(context_settings=WITH_SETTINGS)
+def reranker(
+    context: typer.Context,
+    config: ConfigFile,
+    output: Output,
+    pairs: PairFiles = None,
+    pipeline: Annotated[
+        Path | None, typer.Option(help="A saved pipeline that finds the candidates [default: data.pipeline]")
+    ] = None,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Of a language model, save the whole with its adapter merged in.")
+    ] = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Train a reranker on the candidates of a saved pipeline; what is printed puts it into a pipeline's config.
+
+    A training that was cut short goes on when the same command is given again.
+    """
+    from .train_reranker import train_reranker
+
+    settings, files = split(context.args)
+    given = [f"--data.pipeline={pipeline}"] if pipeline else []
+    given += ["--model.merge=true"] if merge else []
+    train_reranker(config, [*(pairs or []), *files], output, [*given, *settings], overwrite)
+
+
 def split(arguments: Sequence[str]) -> tuple[list[str], list[Path]]:
     """Tell settings, an option and a value each, from files that follow the first one of ``--pairs``."""
     settings: list[str] = []
