@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+
+from .messages import TrainingMessages
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors:
+class Errors(TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -204,18 +206,6 @@ class Errors:
         "most probable answers. Ask for less, or give more mentions."
     )
 
-    # training
-    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
-    OTHER_ALIASES = (
-        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
-        "former, or give another file."
-    )
-    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
-    ALIASES_UNKNOWN = (
-        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
-        "this release of the ontology first."
-    )
-
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
     BAD_LINE = "{path}, line {line}: {reason}"
@@ -242,6 +232,7 @@ class Errors:
     OUT_EXISTS = "{path} exists; give --overwrite to replace it, or another name"
     OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
     OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
+    OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
     OTHER_ONTOLOGY = (
         "{path} has none of the ids of '{name}' ({new} there, {old} here): it is another ontology, not another "
         "release. Give --component if the pipeline has several, or --force to go over to it all the same"
