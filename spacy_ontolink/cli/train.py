@@ -36,6 +36,31 @@ def retriever(
     train_retriever(config, [*(pairs or []), *_more_files(context)], output, context.args, overwrite)
 
 
+@train.command(context_settings=WITH_SETTINGS)
+def reranker(
+    context: typer.Context,
+    config: ConfigFile,
+    output: Output,
+    pairs: PairFiles = None,
+    pipeline: Annotated[
+        Path | None, typer.Option(help="A saved pipeline that finds the candidates [default: data.pipeline]")
+    ] = None,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Of a language model, save the whole with its adapter merged in.")
+    ] = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Train a reranker on the candidates of a saved pipeline; what is printed puts it into a pipeline's config.
+
+    A training that was cut short goes on when the same command is given again.
+    """
+    from .train_reranker import train_reranker
+
+    files = [*(pairs or []), *_more_files(context)]
+    given = [f"--data.pipeline={pipeline}"] if pipeline else []
+    train_reranker(config, files, output, [*given, *(["--model.merge"] if merge else []), *context.args], overwrite)
+
+
 def _more_files(context: typer.Context) -> list[Path]:
     """Take the files that follow the first one of ``--pairs`` off the arguments that are left."""
     files = []

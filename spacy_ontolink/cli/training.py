@@ -113,9 +113,27 @@ ALIGNED = ".alignment"
 """The folder of the first stage, in that of the second until it is done."""
 
 
+class Watch:
+    """Shows how training goes on, and tells a logger."""
+
+    def __init__(self, show: Callable[..., None], log: Callable[[dict[str, Any] | None], None] | None) -> None:
+        self._show, self._log = show, log
+
+    def __call__(self, done: Step) -> None:
+        """Show a step."""
+        note = f"loss {done.loss:.4f}  rate {done.learning_rate:.2g}  {done.items_per_second:.0f}/s"
+        self._show(completed=done.progress, note=note)
+        if self._log:
+            self._log(_info(done))
+
+    def scored(self, done: int, total: int) -> None:
+        """Show how many mentions have their candidates scored, of which the next epoch's negatives are chosen."""
+        self._show(note=f"choosing negatives: {done:,} of {total:,}")
+
+
 @contextmanager
-def watching(doing: str, logger: dict[str, Any] | None, nlp: Language) -> Iterator[Callable[[Step], None]]:
-    """Show a bar with loss and rate while the block runs; yield what is to be called after each step.
+def watching(doing: str, logger: dict[str, Any] | None, nlp: Language) -> Iterator[Watch]:
+    """Show a bar with loss and rate while the block runs; yield what is to be told of each step.
 
     Args:
         doing: What the bar says.
@@ -134,13 +152,7 @@ def watching(doing: str, logger: dict[str, Any] | None, nlp: Language) -> Iterat
     with step(doing) if screen.disable else screen:
         task = screen.add_task(doing, total=1.0, note="")
 
-        def report(done: Step) -> None:
-            note = f"loss {done.loss:.4f}  rate {done.learning_rate:.2g}  {done.items_per_second:.0f}/s"
-            screen.update(task, completed=done.progress, note=note)
-            if log:
-                log(_info(done))
-
-        yield report
+        yield Watch(lambda **shown: screen.update(task, **shown), log)
         if log:
             log(None)
 
