@@ -38,6 +38,11 @@ def save(name: str, command: str, rows: Any, **facts: Any) -> None:
         write_json(path, {"command": command, "version": __version__, "machine": machine, **facts, "rows": rows})
 
 
+def percent(value: float | None) -> str:
+    """Write a share as a percentage."""
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
 def cpu_seconds(run: Callable[[], Any]) -> tuple[float, Any]:
     """Return the CPU-seconds (all threads of this process) that a call takes, and what it returns."""
     start = time.process_time()

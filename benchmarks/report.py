@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from common import HERE, RESULTS
+from common import HERE, RESULTS, percent
+from drift_page import NOTE, drift
 
 INTRO = """# Benchmarks
 
@@ -38,11 +39,6 @@ AIMS = {
     ("qtldb_lpt", "hybrid"): (60.0, 87.5),
     ("ncbi_disease_biosyn", "hybrid"): (79.4, 93.0),
 }
-
-
-def percent(value: float | None) -> str:
-    """Write a share as a percentage."""
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def about(result: dict[str, Any]) -> str:
@@ -162,6 +158,7 @@ SECTIONS = {
         "none, split shares its "
         "weight, so its accuracy is weighted.",
     ),
+    "drift": ("The filter of generated aliases, on planted drift", drift, NOTE),
     "stages": (
         "What the stages and their tuning gain",
         stages,

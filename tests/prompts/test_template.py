@@ -19,7 +19,8 @@ def test_packaged_prompts(name):
     assert name in names()
     template = PromptTemplate.load(name)
     prompt = template.fill(mention="BF", context="BF rose in cows.", domain="livestock")
-    assert "BF" in prompt.text and "BF rose in cows." in prompt.text and "livestock" in prompt.system
+    assert "BF" in prompt.text and "BF rose in cows." in prompt.text
+    assert ("livestock" in prompt.system) == ("$domain" in template.text)
     assert "$" not in prompt.text + prompt.system and prompt.frame is None
     assert len(template.version) == 12 and template == PromptTemplate.parse(name, template.text)
 
