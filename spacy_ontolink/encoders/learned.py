@@ -93,9 +93,10 @@ class NgramEncoder:
         return self
 
     def _encode(self, texts: Sequence[str]) -> Floats2d:
-        sums: Floats2d = weigh(texts, self.load()) @ self._vectors
+        sums = np.asarray(weigh(texts, self.load()) @ self._vectors, np.float32)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        return np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+        unit: Floats2d = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+        return unit
 
 
 def make_ngram_encoder(model: str) -> NgramEncoder:
