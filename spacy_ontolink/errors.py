@@ -199,6 +199,39 @@ class Errors:
         "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
         "this release of the ontology first."
     )
+    NO_MEMORY = (
+        "Out of memory with {block}.batch_size = {size}. Set {block}.batch_size = {half} and {block}.accumulate = "
+        "{more}, or shorten the inputs (max_length, mention_tokens, entity_tokens), and run it again."
+    )
+    NO_MEMORY_AT_ALL = (
+        "Out of memory with {block}.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
+        'set {block}.dtype = "bfloat16", or start from a smaller model.'
+    )
+    NO_MEMORY_TO_SCORE = (
+        "Out of memory while hard negatives are chosen. Lower model.scoring_batch, shorten the inputs (max_length, "
+        'mention_tokens, entity_tokens), or set negatives.scheme = "random".'
+    )
+    NO_LOSS = (
+        "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
+        '{block}.learning_rate, or set {block}.dtype = "float32".'
+    )
+    CHECKPOINT_OTHER = (
+        "{path} is the checkpoint of another training ({differing}). Train with those settings to go on, or give "
+        "--overwrite to begin anew."
+    )
+    CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
+    NOTHING_TO_LEARN = "Nothing to learn from: give --pairs FILE, or a block [alignment] in the config."
+    NO_SYNONYMS_TO_ALIGN = "{name}: no entity has a second name, so there is nothing to align. Leave [alignment] out."
+    BAD_TRAINING_CONFIG = "{path} cannot be used: {reason}."
+    BAD_OVERRIDE = "{option} is not understood: {reason}. Settings are given like --training.learning_rate 1e-5"
+    NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
+    NO_BLOCK = "there is no block [{name}]{guess}; the blocks are: {known}"
+    BAD_VALUE = "{block}.{name} = {given!r} must be {wanted}"
+    NO_PAIRS = "Nothing to learn from: give --pairs FILE."
+    NO_SETS = (
+        "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
+        "the ontology knows, and a retriever that finds more than one candidate."
+    )
 
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"
@@ -226,6 +259,7 @@ class Errors:
     OUT_EXISTS = "{path} exists; give --overwrite to replace it, or another name"
     OUT_IS_FILE = "{path} exists and is a file; the last argument is the folder to write"
     OUT_FOREIGN = "{path} exists, is not empty and is no pipeline, so it is left alone; give another name"
+    OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
     OTHER_ONTOLOGY = (
         "{path} has none of the ids of '{name}' ({new} there, {old} here): it is another ontology, not another "
         "release. Give --component if the pipeline has several, or --force to go over to it all the same"
@@ -239,6 +273,7 @@ class Errors:
     )
     OUT_UNKNOWN = "{path} exists, is not empty and holds no pairs, so it is left alone; give another name"
     NO_PAIRS = "{path}: no pair came of {mentions}: {reasons}."
+    OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

@@ -1,4 +1,5 @@
 import os
+import string
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,23 @@ def traits() -> KnowledgeBase:
         ],
         name="traits",
     )
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory) -> Path:
+    """A folder with a random BERT of 32 dimensions that reads letters, 90 at most, and learns well."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("models") / "bert"
+    folder.mkdir()
+    letters = string.ascii_lowercase + string.digits + ":;"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=90, initializer_range=0.05,
+    )  # fmt: skip
+    transformers.BertModel(config).eval().save_pretrained(folder)
+    transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=90).save_pretrained(folder)
+    return folder

@@ -15,7 +15,7 @@ from spacy_ontolink.errors import ConfigError
 
 HERE = Path(__file__).parent
 CONFIGS = HERE.parent / "configs"
-ALL = sorted(CONFIGS.glob("*.cfg"))
+ALL = [path for path in sorted(CONFIGS.glob("*.cfg")) if not path.name.startswith("train_")]
 TERMS = """format-version: 1.2
 ontology: toy
 

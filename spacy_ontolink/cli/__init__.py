@@ -22,6 +22,7 @@ from .info import info
 from .link import link
 from .pairs import pairs
 from .search import search
+from .train import train
 from .tune import tune
 from .update import update
 
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 for command in (build, update, link, evaluate, pairs, tune, search, explain, info, demo):
     app.command()(command)
+app.add_typer(train, name="train")
 
 
 @app.callback(invoke_without_command=True)

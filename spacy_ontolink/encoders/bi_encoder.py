@@ -78,7 +78,7 @@ class BiEncoder(TransformerPart):
         numbers = np.arange(len(kb), dtype=np.int32) if entities is None else np.asarray(entities, np.int32)
         vectors, done = np.zeros((len(numbers), tower.model.config.hidden_size), np.float32), 0
         for start in range(0, len(numbers), BLOCK):
-            lines = list(_lines(kb, numbers[start : start + BLOCK]))
+            lines = list(entity_lines(kb, numbers[start : start + BLOCK]))
             done = start + len(lines)
             vectors[start:done] = self._encode(tower, [tower.tokenizer.row(i) for i in tower.tokenizer.entities(lines)])
             if self.progress:
@@ -136,7 +136,7 @@ def make_bi_encoder(
     return BiEncoder(model, mention_tokens, entity_tokens, batch_size, device, dtype)
 
 
-def _lines(kb: KnowledgeBase, numbers: Ints1d) -> Iterator[EntityLine]:
+def entity_lines(kb: KnowledgeBase, numbers: Ints1d) -> Iterator[EntityLine]:
     """Yield what is read of each entity; synonyms and parents are looked up where there is no definition."""
     for number, name in zip(numbers.tolist(), kb.names_of(numbers), strict=True):
         definition, synonyms, parents = kb.definition_of(number), [], []

@@ -57,6 +57,10 @@ class CausalModel:
         result: Floats2d = chosen.cpu().numpy()
         return result
 
+    def logits(self, prompts: Sequence[Tokens], answers: Sequence[int]) -> Any:
+        """Return the answers' logits after each prompt, a tensor (B, A) with gradients, for training."""
+        return self._forward(prompts, None, 0, use_cache=False, train=True).logits[:, -1, list(answers)]
+
     def continue_greedily(self, prompts: Sequence[Tokens], max_new_tokens: int) -> list[Tokens]:
         """Return what greedy decoding adds to each prompt, up to and without the end token."""
         torch = import_torch()
@@ -79,7 +83,7 @@ class CausalModel:
         ends = set(self.model.generation_config.eos_token_id)
         return tuple(row[: next((place for place, token in enumerate(row) if token in ends), len(row))])
 
-    def _forward(self, rows: Sequence[Tokens], past: Any, shared: int, use_cache: bool) -> Any:
+    def _forward(self, rows: Sequence[Tokens], past: Any, shared: int, use_cache: bool, train: bool = False) -> Any:
         torch = import_torch()
         ids, mask = self._pad(rows, shared)
         positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, shared:]
@@ -91,7 +95,7 @@ class CausalModel:
             "use_cache": use_cache,
             "logits_to_keep": 1,
         }
-        with torch.inference_mode():
+        with torch.inference_mode(not train):
             return self.model(**{name: value for name, value in inputs.items() if name in self.takes})
 
     def _pad(self, rows: Sequence[Tokens], shared: int) -> tuple[Any, Any]:

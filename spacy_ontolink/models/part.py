@@ -56,6 +56,10 @@ class TransformerPart:
             self._loaded = self._open(self.stored.checked())
         return self._loaded
 
+    def take(self, loaded: Any) -> None:
+        """Compute with weights that are in training, in place of the folder's; ``loaded`` is what ``load`` returns."""
+        self._loaded = loaded
+
     def to_disk(self, path: Path) -> None:
         """Write settings and a self-contained copy of the model's folder."""
         self.stored.to_disk(path)

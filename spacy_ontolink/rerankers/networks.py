@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import StateError
 from ..files import open_tensors, replacing, write_tensors
-from ..models.devices import import_torch
+from ..models.devices import import_torch, quiet
 from ..models.transformer import first_vectors, load_transformer, start_marked, unloadable
 
 HEAD = "head.safetensors"
@@ -106,7 +106,7 @@ def open_network(path: Path, make: Make, dropout: float | None = None) -> tuple[
 
 def save_network(path: Path, network: Network, tokenizer: Any) -> None:
     """Write a network and its tokenizer as one folder, whole or not at all."""
-    with replacing(path) as folder:
+    with replacing(path) as folder, quiet():
         folder.mkdir()
         network["base"].save_pretrained(str(folder), safe_serialization=True)
         tokenizer.save_pretrained(str(folder))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..models.marked import EntityLine, MarkedTokenizer, Row, describe
+import numpy as np
+import numpy.typing as npt
+
+from ..models.marked import Arrays, EntityLine, MarkedTokenizer, Row, describe
 from ..types import EntityText, Mention
 
 
@@ -20,6 +23,12 @@ def pair_rows(
         [tokenizer.row(first[mention], second[line_of(text)]) for text in texts]
         for mention, texts in zip(mentions, candidates, strict=True)
     ]
+
+
+def mark_places(tokenizer: MarkedTokenizer, arrays: Arrays) -> npt.NDArray[np.int64]:
+    """Return the positions of the mention's two markers in padded rows, (P, 2); text cannot act as a marker."""
+    markers = (*tokenizer.start, *tokenizer.end)
+    return np.stack([(arrays["input_ids"] == marker).argmax(1) for marker in markers], 1)
 
 
 def line_of(text: EntityText) -> EntityLine:

@@ -17,7 +17,7 @@ from ..models.stored import Settings
 from ..models.transformer import check_length, tensors, unloadable
 from ..types import EntityText, Floats1d, Floats2d, Mention
 from .networks import HEAD, open_network, read, read_and_select, select, start_network
-from .pairs import pair_rows
+from .pairs import mark_places, pair_rows
 
 
 class ReadAndSelect(TransformerPart):
@@ -51,9 +51,7 @@ class ReadAndSelect(TransformerPart):
     def _read(self, rows: list[Row]) -> Floats2d:
         (network, tokenizer), torch = self.load(), import_torch()
         arrays = tokenizer.pad(rows)
-        # Text cannot act as a marker, so each stands once in a row.
-        markers = (*tokenizer.start, *tokenizer.end)
-        marks = np.stack([(arrays["input_ids"] == marker).argmax(1) for marker in markers], 1)
+        marks = mark_places(tokenizer, arrays)
         device = pick_device(self.device)
         with torch.inference_mode():
             vectors = read(network, tensors(arrays, device), torch.from_numpy(marks).to(device))

@@ -1,1 +1,1 @@
-"""Training of encoders and rerankers; empty so far, since linking as it stands needs none."""
+"""Tuning and training: the loop, its tasks, and the pairs that they learn from."""

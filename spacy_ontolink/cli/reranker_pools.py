@@ -1,0 +1,168 @@
+"""What a reranker learns from: annotated mentions, and what a saved pipeline finds for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..components.linking import query_of
+from ..components.spans import read_answer, read_spans
+from ..components.stage import Item
+from ..documents import GIVEN, SPANS_KEY, read_documents
+from ..errors import DataError, Errors
+from ..prompts.entity_text import EntityTexts
+from ..space import CandidateScores, Pooling
+from ..training.reranker_data import Pool
+from ..training.reranker_settings import PoolSettings
+from ..types import Floats2d, Ints2d
+from .pipelines import linkers
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+_MENTIONS = 512  # scored together: bounds what is in memory
+
+Report = Callable[[int, int], None]
+Golds = dict[tuple[int, int, str], set[int]]
+"""The entities that are right, by offsets and label of a mention: a file may name a mention once for each."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Mentions with their pools.
+
+    Attributes:
+        pools: The mentions.
+        describe: Gives the texts of entities.
+        facts: What was read and what came of it, in plain values.
+    """
+
+    pools: list[Pool]
+    describe: EntityTexts
+    facts: dict[str, Any]
+
+
+def read_pools(
+    nlp: Language,
+    retriever: Any,
+    paths: Sequence[Path],
+    settings: PoolSettings,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+    report: Report = lambda done, total: None,
+) -> Pools:
+    """Look the mentions of files up, as a reranker in this pipeline would see them.
+
+    Candidates are in the order of the surface stage, or else of the retriever; their surface scores are those of the
+    surface stage, or else what the retriever's own rows and weights give.
+
+    Args:
+        nlp: The pipeline; only this retriever is enabled.
+        retriever: The retriever.
+        paths: JSONL or ``.spacy`` with mentions and ids.
+        settings: How much is shown of mentions and candidates.
+        limit: The most mentions, chosen at random; None for all.
+        seed: Of that choice.
+        report: Told how many of the documents are looked up.
+
+    Raises:
+        DataError: A file cannot be used, or no mention in it has an id that the ontology knows.
+    """
+    golds: list[Golds] = []
+    docs: list[Doc] = []
+    facts = {"mentions": 0, "without_gold": 0, "with_unknown_gold_only": 0}
+    for doc in (doc for path in paths for doc in read_documents(path, nlp)):
+        docs.append(doc)
+        golds.append(_golds(doc, retriever.kb, facts))
+    if not any(golds):
+        hint = "" if facts["with_unknown_gold_only"] else " Each mention needs 'kb_ids'."
+        names = ", ".join(str(path) for path in paths)
+        raise DataError(Errors.NO_MENTIONS.format(path=names, verb="learn from", hint=hint))
+    _choose(docs, golds, limit, seed)
+    kept = [(doc, own) for doc, own in zip(docs, golds, strict=True) if own]
+    parsed = list(nlp.pipe([doc for doc, _ in kept], disable=linkers(nlp)))
+    retriever.settings = replace(retriever.settings, spans_key=SPANS_KEY, threshold=None, overwrite=True)
+    for number, _ in enumerate(retriever.pipe(parsed), start=1):
+        report(number, len(parsed))
+    found = list(_found(parsed, [own for _, own in kept], retriever.name))
+    pools = [pool for start in range(0, len(found), _MENTIONS)
+             for pool in _pools(retriever, found[start : start + _MENTIONS], settings)]  # fmt: skip
+    facts |= {
+        "mentions_used": len(pools),
+        "in_pool": sum(bool(np.isin(pool.gold, pool.candidates).any()) for pool in pools),
+    }
+    return Pools(pools, EntityTexts(retriever.kb, settings.caps), facts)
+
+
+def _golds(doc: Doc, kb: Any, facts: dict[str, int]) -> Golds:
+    """Return what is right for each mention of a document, and leave only mentions in it that have something right."""
+    spans = list(doc.spans.get(SPANS_KEY, ()))
+    golds: Golds = {}
+    kept: dict[tuple[int, int, str], Any] = {}
+    facts["mentions"] += len(spans)
+    for span, mention in zip(spans, doc.user_data[GIVEN]["mentions"], strict=True):
+        key = (span.start_char, span.end_char, span.label_)
+        live = [now for id in mention["kb_ids"] if (now := kb.resolve(id))]
+        facts["without_gold"] += not mention["kb_ids"]
+        facts["with_unknown_gold_only"] += bool(mention["kb_ids"]) and not live
+        if live:
+            kept.setdefault(key, span)
+            golds.setdefault(key, set()).update(kb.numbers_of(live).tolist())
+    doc.spans[SPANS_KEY] = list(kept.values())
+    return golds
+
+
+def _choose(docs: Sequence[Doc], golds: Sequence[Golds], limit: int | None, seed: int) -> None:
+    """Leave ``limit`` mentions at most, at random."""
+    total = sum(len(own) for own in golds)
+    if limit is None or total <= limit:
+        return
+    chosen = iter(np.random.default_rng(seed).permutation(total) < limit)
+    for doc, own in zip(docs, golds, strict=True):
+        kept = [span for span in doc.spans[SPANS_KEY] if next(chosen)]
+        doc.spans[SPANS_KEY] = kept
+        keys = {(span.start_char, span.end_char, span.label_) for span in kept}
+        for key in own.keys() - keys:
+            del own[key]
+
+
+def _found(docs: Sequence[Doc], golds: Sequence[Golds], component: str) -> Iterator[tuple[Item, list[int]]]:
+    """Yield the mentions that have candidates, and the numbers of the entities that are right."""
+    for doc, own in zip(docs, golds, strict=True):
+        for span in read_spans(doc, SPANS_KEY):
+            answer = read_answer(span, SPANS_KEY, component)
+            if answer and answer.columns["id"]:
+                yield Item(span, doc.text, answer), sorted(own[span.start_char, span.end_char, span.label_])
+
+
+def _pools(retriever: Any, found: Sequence[tuple[Item, list[int]]], settings: PoolSettings) -> Iterator[Pool]:
+    """Score candidates and right entities by their names, and put pools together."""
+    numbers = [retriever.kb.numbers_of(item.answer.columns["id"]) for item, _ in found]
+    rows = [np.concatenate([own, gold]) for own, (_, gold) in zip(numbers, found, strict=True)]
+    table = np.full((len(rows), max(map(len, rows))), -1, np.int32)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    scores = _surface(retriever, [item for item, _ in found], table)
+    by_surface = any(stage.view == "surface" for stage in retriever.stages)
+    for (item, gold), candidates, surface in zip(found, numbers, scores, strict=True):
+        own, of_gold = surface[: len(candidates)], surface[len(candidates) : len(candidates) + len(gold)]
+        order = np.argsort(-own, kind="stable") if by_surface else np.arange(len(own))
+        order = order[: settings.k]
+        mention = item.mention(settings.n_context, settings.n_sents)
+        yield Pool(mention, candidates[order], own[order], np.array(gold, np.int32), of_gold)
+
+
+def _surface(retriever: Any, items: Sequence[Item], entities: Ints2d) -> Floats2d:
+    """Return surface scores, (B, K)."""
+    stage = next((stage for stage in retriever.stages if stage.view == "surface"), None)
+    settings = (stage or retriever).settings
+    pooling = Pooling(settings.name_pooling, settings.pooling) if stage else None
+    n_context, n_sents = retriever.n_context, retriever.settings.n_sents
+    queries = [query_of(item.mention(n_context, n_sents), item.answer.texts) for item in items]
+    return CandidateScores(retriever.space, queries, entities, pooling).mixed(settings.weights)

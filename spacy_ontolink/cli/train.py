@@ -1,0 +1,69 @@
+"""``ontolink train``: models that learn from pairs of mentions and ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+WITH_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Lets a command take any setting of its config, such as ``--training.learning_rate 1e-5``."""
+
+ConfigFile = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="A .cfg like those in configs/; --block.setting VALUE changes it.")
+]
+PairFiles = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE…", help="JSONL or .spacy with mentions and their kb_ids, as 'ontolink pairs' writes."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a model, or begin anew instead of going on.")]
+
+train = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Train a retriever or a reranker on pairs.")
+
+
+@train.command(context_settings=WITH_SETTINGS)
+def retriever(
+    context: typer.Context, config: ConfigFile, output: Output, pairs: PairFiles = None, overwrite: Overwrite = False
+) -> None:
+    """Train an encoder of names, or a bi-encoder; the folder is for 'ontolink build --encoder' and for configs.
+
+    A training that was cut short goes on when the same command is given again.
+    """
+    from .train_retriever import train_retriever
+
+    train_retriever(config, [*(pairs or []), *_more_files(context)], output, context.args, overwrite)
+
+
+@train.command(context_settings=WITH_SETTINGS)
+def reranker(
+    context: typer.Context,
+    config: ConfigFile,
+    output: Output,
+    pairs: PairFiles = None,
+    pipeline: Annotated[
+        Path | None, typer.Option(help="A saved pipeline that finds the candidates [default: data.pipeline]")
+    ] = None,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Of a language model, save the whole with its adapter merged in.")
+    ] = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Train a reranker on the candidates of a saved pipeline; what is printed puts it into a pipeline's config.
+
+    A training that was cut short goes on when the same command is given again.
+    """
+    from .train_reranker import train_reranker
+
+    files = [*(pairs or []), *_more_files(context)]
+    given = [f"--data.pipeline={pipeline}"] if pipeline else []
+    train_reranker(config, files, output, [*given, *(["--model.merge"] if merge else []), *context.args], overwrite)
+
+
+def _more_files(context: typer.Context) -> list[Path]:
+    """Take the files that follow the first one of ``--pairs`` off the arguments that are left."""
+    files = []
+    while context.args and not context.args[0].startswith("-"):
+        files.append(Path(context.args.pop(0)))
+    return files
