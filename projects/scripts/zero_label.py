@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 CONFIGS = HERE.parents[1] / "configs"
 SETTINGS = ("none", "gen-unfiltered", "gen", "synonym", "gen+synonym", "p1+synonym", "p2+synonym")
 STRATEGIES = ("BASE", "RM-PCS", "PC-POS")
