@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from .messages import TrainingMessages
+
+if TYPE_CHECKING:
+    from .types import Prompt
 
 
 class OntolinkError(Exception):
@@ -26,7 +32,15 @@ class StateError(OntolinkError, ValueError):
 
 
 class LLMError(OntolinkError, RuntimeError):
-    """A language model, or the server it runs on, that cannot do what it is asked."""
+    """A language model, or the server it runs on, that cannot do what it is asked.
+
+    Attributes:
+        answered: What the call had answers to by then, by prompt, so that a cache need not lose it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.answered: dict[Prompt, Any] = {}
 
 
 class UnknownIdError(OntolinkError, KeyError):
@@ -66,7 +80,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors:
+class Errors(TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -158,7 +172,8 @@ class Errors:
     SERVER_NO_LOGPROB = (
         "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
         "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
-        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process. Answers to "
+        "other prompts stay in the cache, if there is one (spacy-ontolink.CachedLLM.v1)."
     )
     CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
     CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
@@ -183,6 +198,9 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    FEW_OTHERS = "of {n} mentions, {apart} are kept apart to check on, equal texts together: {reason}"
+    NO_CANDIDATES = "None of {n} mention(s) gets a candidate from '{name}', so nothing can be tuned: see to its filters"
+    NO_SCORES = "'{name}' gave none of {n} mention(s) a score, so nothing can be tuned with it: mend it, or take it out"
     PRECISION_OUT_OF_REACH = (
         "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
         "most probable answers. Ask for less, or give more mentions."

@@ -14,8 +14,8 @@ from ..errors import ConfigError, DataError, Errors, StateError
 from ..files import read_json, sha256
 from ..models.devices import require_torch
 from ..models.folder import ModelFolder, find_model, plain_name
+from ..training.annotations import Examples, make_examples
 from ..training.config import parse_overrides, read_config, write_config
-from ..training.examples import Examples, make_examples
 from ..training.settings import (
     AlignmentSettings,
     DataSettings,
@@ -171,6 +171,6 @@ def _tell(found: Examples, files: Sequence[Path]) -> None:
 def _finish(out: Path, model: NamesModel | TowersModel) -> None:
     """Say what to do with the model."""
     if isinstance(model, TowersModel):
-        typer.echo(f'{out}: put it into a config, as encoder = {{"@ontolink_encoders": "spacy-ontolink.BiEncoder.v1"}}')
+        typer.echo(f"{out}: ontolink build ONTOLOGY OUT --config configs/scizsel.cfg, with it as paths.bi_encoder")
     else:
         typer.echo(f"{out}: ontolink build ONTOLOGY OUT --encoder {out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..encoders.bi_encoder import entity_lines
 from ..models.devices import quiet
 from ..models.folder import TOWERS, ModelFolder, find_model
 from ..models.marked import MarkedTokenizer, Row
-from ..models.transformer import first_vectors, load_transformer, start_marked, tensors
+from ..models.transformer import check_length, first_vectors, load_transformer, start_marked, tensors
 from ..text import normalise
 from .batches import Example, Relatives, Sampler, draw_names
 from .losses import Tensor, best_of_rows, multi_positive_loss
@@ -135,10 +136,17 @@ class MentionsAndEntities:
             lengths: The most tokens of a mention with its context, and of an entity.
             temperature: None scores by dot products; a number by cosines divided by it.
             seed: Of new markers and of the order of examples.
+
+        Raises:
+            ConfigError: There is no such model, it cannot be loaded, or it reads less than these lengths.
         """
         self.kb, self.examples, self.sampler, self.seed = kb, examples, sampler, seed
         self.temperature = temperature
-        self.tokenizers, models = _towers(base, seed)
+        folder = ModelFolder.open(find_model(base))
+        for tower, length in zip(TOWERS, lengths, strict=True):
+            path = folder.path / tower if folder.two_towers else folder.path
+            check_length(ModelFolder(path, {}), f"{tower}_tokens", length)
+        self.tokenizers, models = _towers(folder, seed)
         self.module = torch.nn.ModuleDict(dict(zip(TOWERS, models, strict=True)))
         self._marked = [MarkedTokenizer(tokenizer, *lengths, pair=False) for tokenizer in self.tokenizers]
 
@@ -173,11 +181,8 @@ class MentionsAndEntities:
         return first_vectors(model, tensors(self._marked[tower].pad(rows), str(model.device))).float()
 
 
-def _towers(base: str, seed: int) -> tuple[list[Any], list[Any]]:
+def _towers(folder: ModelFolder, seed: int) -> tuple[list[Any], list[Any]]:
     """Return the tokenizers and models of both sides, equal at first unless the folder has two."""
-    import tempfile
-
-    folder = ModelFolder.open(find_model(base))
     if folder.two_towers:
         loaded = [load_transformer(folder.path / tower) for tower in TOWERS]
     else:
