@@ -22,6 +22,7 @@ from .losses import Tensor, best_of_rows, multi_positive_loss
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
     from .name_model import NameModel
+    from .ngram_model import NgramModel
 
 
 class Alignment:
@@ -32,7 +33,7 @@ class Alignment:
     would have to be tuned by. Names of entities that share a name are never pushed apart.
     """
 
-    def __init__(self, kb: KnowledgeBase, model: NameModel, pairs_per_entity: int, seed: int) -> None:
+    def __init__(self, kb: KnowledgeBase, model: NameModel | NgramModel, pairs_per_entity: int, seed: int) -> None:
         self.kb, self.model, self.most, self.seed = kb, model, pairs_per_entity, seed
         self.relatives = Relatives(kb)
         self.module = model.module
@@ -60,7 +61,7 @@ class Alignment:
         return multi_positive_loss(scores, _mask(positive, scores), _mask(~spared, scores))
 
     def save(self, path: Path) -> None:
-        """Write a sentence-transformers folder."""
+        """Write the folder of the encoder."""
         self.model.save(path)
 
     def _namesakes(self, owner: np.ndarray) -> np.ndarray:
@@ -81,7 +82,13 @@ class MentionsAndNames:
     """
 
     def __init__(
-        self, kb: KnowledgeBase, model: NameModel, examples: Sequence[Example], sampler: Sampler, names: int, seed: int
+        self,
+        kb: KnowledgeBase,
+        model: NameModel | NgramModel,
+        examples: Sequence[Example],
+        sampler: Sampler,
+        names: int,
+        seed: int,
     ) -> None:
         self.kb, self.model, self.examples, self.sampler = kb, model, examples, sampler
         self.names, self.seed = names, seed
@@ -108,7 +115,7 @@ class MentionsAndNames:
         )
 
     def save(self, path: Path) -> None:
-        """Write a sentence-transformers folder."""
+        """Write the folder of the encoder."""
         self.model.save(path)
 
 
