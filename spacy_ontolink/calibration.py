@@ -136,6 +136,12 @@ def features_of(
     return features
 
 
+def is_enough(right: Bools1d) -> bool:
+    """Whether there are enough mentions, and enough right and wrong ones among them, (B,), to calibrate on."""
+    n, n_right = len(right), int(np.sum(right))
+    return n >= FEWEST and min(n_right, n - n_right) >= FEWEST_OF_A_KIND
+
+
 def fit_calibration(features: Mapping[str, Floats1d], right: Bools1d, method: Method = "isotonic") -> Calibration:
     """Fit a calibration.
 
@@ -151,7 +157,7 @@ def fit_calibration(features: Mapping[str, Floats1d], right: Bools1d, method: Me
 
     right = np.asarray(right, bool)
     n, n_right = len(right), int(right.sum())
-    if n < FEWEST or min(n_right, n - n_right) < FEWEST_OF_A_KIND:
+    if not is_enough(right):
         raise DataError(Errors.FEW_TO_CALIBRATE.format(n=n, right=n_right, least=FEWEST, kind=FEWEST_OF_A_KIND))
     names = [name for name, values in features.items() if np.isfinite(values).any()]
     table = _table(features, names)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from .messages import TrainingMessages
+
+if TYPE_CHECKING:
+    from .types import Prompt
 
 
 class OntolinkError(Exception):
@@ -26,7 +32,15 @@ class StateError(OntolinkError, ValueError):
 
 
 class LLMError(OntolinkError, RuntimeError):
-    """A language model, or the server it runs on, that cannot do what it is asked."""
+    """A language model, or the server it runs on, that cannot do what it is asked.
+
+    Attributes:
+        answered: What the call had answers to by then, by prompt, so that a cache need not lose it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.answered: dict[Prompt, Any] = {}
 
 
 class UnknownIdError(OntolinkError, KeyError):
@@ -66,7 +80,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors:
+class Errors(TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -158,7 +172,8 @@ class Errors:
     SERVER_NO_LOGPROB = (
         "{answer!r} is not among the {n} most probable next tokens that {endpoint} reports for '{model}': {tokens}. "
         "A missing answer never counts as an improbable one. Raise top_logprobs (= {asked}) as far as the server "
-        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process."
+        "allows (vLLM: --max-logprobs), choose answers of one token each, or use a model in this process. Answers to "
+        "other prompts stay in the cache, if there is one (spacy-ontolink.CachedLLM.v1)."
     )
     CACHE_DAMAGED = "{path} is no cache of answers that can be used ({reason}). Delete it, or give another path."
     CACHE_UNUSABLE = "The cache of answers {path} cannot be used: {reason}. Give another path, or set ONTOLINK_CACHE."
@@ -183,54 +198,12 @@ class Errors:
         "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
     )
 
+    FEW_OTHERS = "of {n} mentions, {apart} are kept apart to check on, equal texts together: {reason}"
+    NO_CANDIDATES = "None of {n} mention(s) gets a candidate from '{name}', so nothing can be tuned: see to its filters"
+    NO_SCORES = "'{name}' gave none of {n} mention(s) a score, so nothing can be tuned with it: mend it, or take it out"
     PRECISION_OUT_OF_REACH = (
         "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
         "most probable answers. Ask for less, or give more mentions."
-    )
-
-    # training
-    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
-    OTHER_ALIASES = (
-        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
-        "former, or give another file."
-    )
-    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
-    ALIASES_UNKNOWN = (
-        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
-        "this release of the ontology first."
-    )
-    NO_MEMORY = (
-        "Out of memory with {block}.batch_size = {size}. Set {block}.batch_size = {half} and {block}.accumulate = "
-        "{more}, or shorten the inputs (max_length, mention_tokens, entity_tokens), and run it again."
-    )
-    NO_MEMORY_AT_ALL = (
-        "Out of memory with {block}.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
-        'set {block}.dtype = "bfloat16", or start from a smaller model.'
-    )
-    NO_MEMORY_TO_SCORE = (
-        "Out of memory while hard negatives are chosen. Lower model.scoring_batch, shorten the inputs (max_length, "
-        'mention_tokens, entity_tokens), or set negatives.scheme = "random".'
-    )
-    NO_LOSS = (
-        "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
-        '{block}.learning_rate, or set {block}.dtype = "float32".'
-    )
-    CHECKPOINT_OTHER = (
-        "{path} is the checkpoint of another training ({differing}). Train with those settings to go on, or give "
-        "--overwrite to begin anew."
-    )
-    CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
-    NOTHING_TO_LEARN = "Nothing to learn from: give --pairs FILE, or a block [alignment] in the config."
-    NO_SYNONYMS_TO_ALIGN = "{name}: no entity has a second name, so there is nothing to align. Leave [alignment] out."
-    BAD_TRAINING_CONFIG = "{path} cannot be used: {reason}."
-    BAD_OVERRIDE = "{option} is not understood: {reason}. Settings are given like --training.learning_rate 1e-5"
-    NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
-    NO_BLOCK = "there is no block [{name}]{guess}; the blocks are: {known}"
-    BAD_VALUE = "{block}.{name} = {given!r} must be {wanted}"
-    NO_PAIRS = "Nothing to learn from: give --pairs FILE."
-    NO_SETS = (
-        "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
-        "the ontology knows, and a retriever that finds more than one candidate."
     )
 
     # documents and command line
@@ -273,7 +246,6 @@ class Errors:
     )
     OUT_UNKNOWN = "{path} exists, is not empty and holds no pairs, so it is left alone; give another name"
     NO_PAIRS = "{path}: no pair came of {mentions}: {reasons}."
-    OUT_NO_MODEL = "{path} exists and holds no model of 'ontolink train', so it is left alone; give another name"
     ONE_OR_OTHER = "{one} and {other} exclude each other: {reason}"
 
     # components

@@ -21,6 +21,7 @@ from .errors import DataError, Errors, StateError
 REBUILD = "ontolink build ONTOLOGY OUT"
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1", "I8": "|i1", "I16": "<i2", "I32": "<i4",
            "I64": "<i8", "U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}  # fmt: skip
+_CHECKSUM = "checksum"
 _MAX_HEADER = 100_000_000
 T = TypeVar("T")
 
@@ -154,6 +155,30 @@ def read_json(path: Path) -> Any:
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason="missing", rebuild=REBUILD)) from error
     except (ValueError, OSError) as error:
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=error, rebuild=REBUILD)) from error
+
+
+def write_checked_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a part's settings with a checksum of them."""
+    write_json(path, {**value, _CHECKSUM: _digest(value)})
+
+
+def read_checked_json(path: Path) -> dict[str, Any]:
+    """Read what ``write_checked_json`` wrote.
+
+    Raises:
+        StateError: The file is missing or not JSON, or a value was changed in it.
+    """
+    value = read_json(path)
+    checksum = value.pop(_CHECKSUM, None) if isinstance(value, dict) else None
+    if checksum is None or checksum != _digest(value):
+        reason = "its checksum differs" if checksum is not None else "no checksum in it"
+        raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD))
+    checked: dict[str, Any] = value
+    return checked
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -76,15 +76,28 @@ def fuse(views: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1
 def batch_fuse(views: Mapping[str, Floats2d], weights: Mapping[str, float], valid: Bools2d) -> Floats2d:
     """Mix the views of B pools at once, (B, K); places that are not ``valid`` get -inf."""
     total = np.zeros(valid.shape, np.float64)
-    if views:
-        known = np.stack([(valid & np.isfinite(scores)).any(axis=1) for scores in views.values()])
-        weight = known * np.array([weights.get(name, 0.0) for name in views])[:, None]
-        weight = np.where(weight.any(axis=0), weight, known)  # nothing of weight here: what there is decides
-        weight = weight / np.maximum(weight.sum(axis=0), 1e-30)
-        for share, scores in zip(weight, views.values(), strict=True):
-            if share.any():
-                total += share[:, None] * batch_zscores(scores, valid)
+    for share, scores in zip(batch_shares(views, weights, valid), views.values(), strict=True):
+        if share.any():
+            total += share[:, None] * batch_zscores(scores, valid)
     return np.where(valid, total, -np.inf).astype(np.float32)
+
+
+def batch_shares(views: Mapping[str, Floats2d], weights: Mapping[str, float], valid: Bools2d) -> Floats2d:
+    """Share out the weights among the V views that have a finite score in each of B pools, (V, B), as ``fuse`` does."""
+    if not views:
+        return np.zeros((0, len(valid)), np.float64)
+    known = np.stack([(valid & np.isfinite(scores)).any(axis=1) for scores in views.values()])
+    weight = known * np.array([weights.get(name, 0.0) for name in views])[:, None]
+    weight = np.where(weight.any(axis=0), weight, known)  # nothing of weight here: what there is decides
+    return np.asarray(weight / np.maximum(weight.sum(axis=0), 1e-30))
+
+
+def shares(views: Mapping[str, Floats1d], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of each view that has a finite score in one pool, (K,)."""
+    batch = {name: np.asarray(scores, np.float32)[None] for name, scores in views.items()}
+    k = len(next(iter(views.values()), ()))
+    found = batch_shares(batch, weights, np.ones((1, k), bool))[:, 0].tolist()
+    return {name: share for (name, own), share in zip(batch.items(), found, strict=True) if np.isfinite(own).any()}
 
 
 def rank(fused: Floats1d, exactness: Sequence[int] | Ints1d, ids: Sequence[str]) -> Ints1d:

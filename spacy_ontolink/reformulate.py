@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from .errors import ConfigError, Errors, StateError, Warnings
-from .files import REBUILD, read_json, replacing, write_json
+from .errors import ConfigError, Errors, StateError, Warnings, check_setting
+from .files import REBUILD, read_checked_json, replacing, write_checked_json
 from .prompts.cleaning import MOST_WORDS, clean
 from .prompts.context import centred, count_words
 from .prompts.template import PromptTemplate
@@ -33,8 +33,8 @@ class LLMReformulator:
 
     def __init__(self, llm: LLM, *, standard_name: str, hypernym: str, domain: str, max_words: int) -> None:
         self.llm = check_part(llm, LLM, "llm")
-        _check("domain", domain, bool(domain.strip()), "a word such as biomedical")
-        _check("max_words", max_words, max_words > 0, "1 or more")
+        check_setting("domain", domain, bool(domain.strip()), "a word such as biomedical")
+        check_setting("max_words", max_words, max_words > 0, "1 or more")
         self.domain, self.max_words = domain, max_words
         self._sources = dict(zip(FIELDS, (standard_name, hypernym), strict=True))
         self._templates: dict[str, PromptTemplate] = {}
@@ -65,7 +65,7 @@ class LLMReformulator:
         prompts = {field: {"name": self._template(field).name, "text": self._template(field).text} for field in FIELDS}
         with replacing(Path(path)) as folder:
             folder.mkdir()
-            write_json(folder / PROMPTS, prompts)
+            write_checked_json(folder / PROMPTS, prompts)
             self.llm.to_disk(folder / FOLDER)
 
     def from_disk(self, path: Path) -> LLMReformulator:
@@ -75,7 +75,7 @@ class LLMReformulator:
             StateError: A file is missing or damaged.
         """
         file = Path(path) / PROMPTS
-        saved = read_json(file)
+        saved = read_checked_json(file)
         try:
             self._templates = {
                 field: PromptTemplate.parse(str(saved[field]["name"]), str(saved[field]["text"])) for field in FIELDS
@@ -143,8 +143,3 @@ def _question(mention: Mention) -> tuple[str, str]:
 
 def _is_path(source: str) -> bool:
     return not re.fullmatch(r"\w+", source)
-
-
-def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
-    if not fine:
-        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))

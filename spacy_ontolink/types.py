@@ -228,7 +228,7 @@ class LLM(Protocol):
 
         Raises:
             LLMError: An answer is no single token of the model, or the backend did not report an answer's
-                probability: a missing answer never counts as an improbable one.
+                probability: a missing answer never counts as an improbable one. It has what was ``answered`` before.
         """
 
     def to_disk(self, path: Path) -> None:

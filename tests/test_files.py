@@ -5,7 +5,17 @@ import numpy as np
 import pytest
 
 from spacy_ontolink.errors import DataError, StateError
-from spacy_ontolink.files import cache_folder, open_tensors, read_json, replacing, safe_join, write_json, write_tensors
+from spacy_ontolink.files import (
+    cache_folder,
+    open_tensors,
+    read_checked_json,
+    read_json,
+    replacing,
+    safe_join,
+    write_checked_json,
+    write_json,
+    write_tensors,
+)
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path):
@@ -93,9 +103,34 @@ def test_a_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, mo
 
 
 def test_missing_files_are_named(tmp_path):
-    for read in (open_tensors, read_json):
+    for read in (open_tensors, read_json, read_checked_json):
         with pytest.raises(StateError, match="gone"):
             read(tmp_path / "gone")
+
+
+def test_a_letter_changed_in_checked_json_is_noticed(tmp_path):
+    value = {
+        "yes": "ja",
+        "wording": "Is it \u00e9 or $x?",
+        "share": 0.1,
+        "n": [1, None, True],
+        "inner": {"b": 1, "a": 2},
+    }
+    file = tmp_path / "part.json"
+    write_checked_json(file, value)
+    assert read_checked_json(file) == value
+    text = file.read_text()
+    for place in [place for place, letter in enumerate(text) if letter.isalnum()]:
+        file.write_text(text[:place] + ("x" if text[place] != "x" else "y") + text[place + 1 :])
+        with pytest.raises(StateError, match=r"part\.json is damaged"):
+            read_checked_json(file)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '"checksum"', '{"checksum": 1}', '{"a": 1}'])
+def test_json_without_a_checksum_is_damaged(tmp_path, content):
+    (tmp_path / "part.json").write_text(content)
+    with pytest.raises(StateError, match=r"part\.json is damaged"):
+        read_checked_json(tmp_path / "part.json")
 
 
 def test_the_cache_can_be_moved(tmp_path, monkeypatch):

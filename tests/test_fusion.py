@@ -14,6 +14,7 @@ from spacy_ontolink.fusion import (
     check_weights,
     fuse,
     rank,
+    shares,
     ties,
     zscores,
 )
@@ -109,3 +110,14 @@ def test_weights_pass_or_are_refused():
     for wrong in ({}, {"surface": 0}, {"surface": 1, "context": -1}, {"surface": NAN}, {"surface": INF}):
         with pytest.raises(ConfigError, match="weights by view, 0 or more"):
             check_weights(wrong)
+
+
+def test_shares_are_those_that_fusion_uses():
+    views = {"retriever": [1, 2, 3], "surface": [NAN, NAN, NAN], "context": [3, NAN, 1]}
+    weights = {"surface": 0.5, "retriever": 0.1, "context": 0.4}
+    found = shares(views, weights)
+    assert found == pytest.approx({"retriever": 0.2, "context": 0.8})
+    mixed = sum(share * zscores(views[view]) for view, share in found.items())
+    np.testing.assert_allclose(fuse(views, weights), mixed, rtol=1e-6)
+    assert shares(views, {"surface": 1.0}) == {"retriever": 0.5, "context": 0.5}
+    assert shares({}, weights) == {}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.files import write_checked_json
 from spacy_ontolink.reformulate import make_llm_reformulator
 from spacy_ontolink.types import LLM, Mention, Reformulation, Reformulator, Usage
 
@@ -145,11 +146,18 @@ def test_an_own_prompt_is_saved_with_the_pipeline(llm, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"standard_name": 1}', '{"standard_name": {"name": "x", "text": ""}}']
+    "damage",
+    [
+        lambda file: file.write_text(""),
+        lambda file: file.write_text(file.read_text().replace("$domain", "$mention", 1)),
+        lambda file: write_checked_json(file, {}),
+        lambda file: write_checked_json(file, {"standard_name": 1}),
+        lambda file: write_checked_json(file, {"standard_name": {"name": "x", "text": ""}}),
+    ],
 )
-def test_a_damaged_folder_is_named(llm, tmp_path, content):
+def test_a_damaged_folder_is_named(llm, tmp_path, damage):
     reformulator = make_llm_reformulator(llm)
     reformulator.to_disk(tmp_path / "saved")
-    (tmp_path / "saved" / "prompts.json").write_text(content)
+    damage(tmp_path / "saved" / "prompts.json")
     with pytest.raises(StateError, match=r"prompts\.json is damaged"):
         reformulator.from_disk(tmp_path / "saved")

@@ -34,18 +34,17 @@ class Before:
 def apply(nlp: Language, retriever: Any, before: Before, settings: dict[str, Setting]) -> None:
     """Give the components their settings as before, but for those that were tuned, and note these in the config.
 
-    A pipeline without ``ontolink_fuse`` gets one, which carries calibration and threshold.
+    A pipeline without ``ontolink_fuse`` gets one if weights, calibration or threshold need it.
 
     Args:
         nlp: The pipeline.
         retriever: Its retriever.
         before: The state before.
-        settings: Tuned settings by view, as in ``Tuned``.
+        settings: What changes, by view, as in ``Tuned``.
     """
     for name in [name for name in nlp.disabled if name not in before.disabled]:
         nlp.enable_pipe(name)
-    fused = settings["fused"]
-    own = settings["retriever"] | ({"threshold": None} if "calibration" in fused else {})
+    fused, own = settings["fused"], settings["retriever"]
     retriever.settings = replace(before.settings["retriever"], **own)
     retriever.reformulator, retriever.always_reformulate = before.reformulator, False
     pooling = before.space.pooling._replace(hierarchy=retriever.settings.pooling)
@@ -59,10 +58,10 @@ def apply(nlp: Language, retriever: Any, before: Before, settings: dict[str, Set
             nlp.get_pipe_config(stages[view].name).update(settings[view])
     if fuser := stages.get("fused"):
         fuser.weights = fused["weights"]
-        fuser.calibration = Calibration.from_config(fused["calibration"]) if "calibration" in fused else None
-        fuser.threshold = fused.get("threshold")
-        nlp.get_pipe_config(fuser.name).update({"calibration": None, "threshold": None} | fused)
-    elif "calibration" in fused:
+        if "calibration" in fused:
+            fuser.calibration, fuser.threshold = Calibration.from_config(fused["calibration"]), fused["threshold"]
+        nlp.get_pipe_config(fuser.name).update(fused)
+    elif fused:
         name = FUSER if FUSER not in nlp.component_names else f"{retriever.name}_fuse"
         last = [other for other in linkers(nlp) if other in (retriever.name, *retriever.listening_components)][-1]
         nlp.add_pipe(FUSER, name, after=last, config={"upstream": retriever.name, **fused})

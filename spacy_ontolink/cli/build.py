@@ -25,7 +25,7 @@ def build(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write the pipeline to.")],
     encoder: Annotated[
-        str, typer.Option(help="lexical, or a sentence-transformers or Hugging Face folder or name.")
+        str, typer.Option(help="lexical, a folder with a trained encoder, or the name of a model on Hugging Face.")
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
     weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.6,
@@ -95,10 +95,12 @@ def _refuse(context: typer.Context | None, names: Sequence[str], other: str) -> 
 
 
 def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
+    from ..encoders.learned import is_model
     from ..errors import ConfigError, Errors
 
     lexical = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
-    dense = {"@ontolink_encoders": "spacy-ontolink.SentenceEncoder.v1", "model": name}
+    kind = "NgramEncoder" if is_model(name) else "SentenceEncoder"
+    dense = {"@ontolink_encoders": f"spacy-ontolink.{kind}.v1", "model": name}
     if name == "lexical":
         if hybrid:
             reason = "give the dense part, a folder or name of a sentence encoder, with --encoder"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,8 @@ def retriever(
     """
     from .train_retriever import train_retriever
 
-    train_retriever(config, [*(pairs or []), *_more_files(context)], output, context.args, overwrite)
+    settings, files = split(context.args)
+    train_retriever(config, [*(pairs or []), *files], output, settings, overwrite)
 
 
 @train.command(context_settings=WITH_SETTINGS)
@@ -56,14 +58,23 @@ def reranker(
     """
     from .train_reranker import train_reranker
 
-    files = [*(pairs or []), *_more_files(context)]
+    settings, files = split(context.args)
     given = [f"--data.pipeline={pipeline}"] if pipeline else []
-    train_reranker(config, files, output, [*given, *(["--model.merge"] if merge else []), *context.args], overwrite)
+    given += ["--model.merge=true"] if merge else []
+    train_reranker(config, [*(pairs or []), *files], output, [*given, *settings], overwrite)
 
 
-def _more_files(context: typer.Context) -> list[Path]:
-    """Take the files that follow the first one of ``--pairs`` off the arguments that are left."""
+def split(arguments: Sequence[str]) -> tuple[list[str], list[Path]]:
+    """Tell settings, an option and a value each, from files that follow the first one of ``--pairs``."""
+    settings: list[str] = []
     files = []
-    while context.args and not context.args[0].startswith("-"):
-        files.append(Path(context.args.pop(0)))
-    return files
+    left = list(arguments)
+    while left:
+        argument = left.pop(0)
+        if not argument.startswith("-"):
+            files.append(Path(argument))
+            continue
+        settings.append(argument)
+        if "=" not in argument and left and not left[0].startswith("--"):
+            settings.append(left.pop(0))
+    return settings, files

@@ -57,7 +57,7 @@ def train_reranker(
     model, data, loop = blocks["model"], blocks["data"], blocks["training"]
     files = [*pairs, *map(Path, data.pairs)]
     if not files:
-        raise ConfigError(Errors.NO_PAIRS)
+        raise ConfigError(Errors.NO_PAIR_FILES)
     for file in files:
         if not file.is_file():
             raise DataError(Errors.INPUT_MISSING.format(path=file))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,27 +14,33 @@ from ..errors import ConfigError, DataError, Errors, StateError
 from ..files import read_json, sha256
 from ..models.devices import require_torch
 from ..models.folder import ModelFolder, find_model, plain_name
+from ..training.annotations import Examples, make_examples
 from ..training.config import parse_overrides, read_config, write_config
-from ..training.examples import Examples, make_examples
 from ..training.settings import (
     AlignmentSettings,
     DataSettings,
     LoopSettings,
     NamesModel,
+    NgramsModel,
     SamplingSettings,
     TowersModel,
 )
 from .console import count, say
 from .training import ALIGNED, CONFIG, Source, check_output, open_source, read_annotations, watching
 
+if TYPE_CHECKING:
+    from ..training.name_model import NameModel
+    from ..training.ngram_model import NgramModel
+
 BLOCKS: dict[str, Any] = {
     "data": DataSettings,
-    "model": {"names": NamesModel, "bi-encoder": TowersModel},
+    "model": {"names": NamesModel, "ngrams": NgramsModel, "bi-encoder": TowersModel},
     "alignment": AlignmentSettings,
     "sampling": SamplingSettings,
     "training": LoopSettings,
     "logger": dict,
 }
+TRANSFORMERS = ("torch", "transformers", "sentence_transformers")
 FACTS, ALIGNMENT_LOG = "facts.json", "alignment.jsonl"
 
 
@@ -59,9 +65,9 @@ def train_retriever(
     for file in files:
         if not file.is_file():
             raise DataError(Errors.INPUT_MISSING.format(path=file))
-    require_torch("Training", ("torch", "transformers", "sentence_transformers"))
+    require_torch("Training", ("torch",) if isinstance(model, NgramsModel) else TRANSFORMERS)
     check_output(out, overwrite)
-    base = ModelFolder.open(find_model(model.base))
+    base = ModelFolder.open(find_model(model.base)) if model.base else None
     source = open_source(data)
     found = make_examples(source.kb, read_annotations(files, source.nlp), context=isinstance(model, TowersModel))
     if files:
@@ -70,11 +76,11 @@ def train_retriever(
     told = {
         **blocks,
         "data": replace(data, ontology=plain if len(plain) > 1 else plain[0], pairs=[file.name for file in files]),
-        "model": replace(model, base=plain_name(model.base)),
+        "model": replace(model, base=plain_name(model.base)) if model.base else model,
     }
     facts: dict[str, Any] = {
         "ontology": source.kb.hash,
-        "base": base.revision,
+        "base": base.revision if base else None,
         "model": write_config({"model": told["model"]}),
     }
     last = "alignment" if not files else "training"
@@ -96,7 +102,6 @@ def _align(
 ) -> None:
     """Run the first stage, unless it was done before the training was cut short."""
     from ..training.loop import CHECKPOINT, train
-    from ..training.name_model import NameModel
     from ..training.retriever import Alignment
 
     settings: AlignmentSettings = blocks["alignment"]
@@ -107,8 +112,7 @@ def _align(
             raise StateError(Errors.CHECKPOINT_OTHER.format(path=out, differing=differing))
         say("Aligning names: done before")
         return
-    model: NamesModel = blocks["model"]
-    encoder = NameModel(model.base, model.pooling, model.max_length, model.temperature)
+    encoder = _name_model(blocks["model"], source, settings.seed)
     task = Alignment(source.kb, encoder, settings.pairs_per_entity, settings.seed)
     if not len(task.start_epoch(0)):
         raise DataError(Errors.NO_SYNONYMS_TO_ALIGN.format(name=source.kb.name))
@@ -127,7 +131,6 @@ def _train_on_pairs(
 ) -> None:
     from ..training.batches import Relatives, Sampler
     from ..training.loop import Task, train
-    from ..training.name_model import NameModel
     from ..training.retriever import MentionsAndEntities, MentionsAndNames
 
     model, settings, sampling = blocks["model"], blocks["training"], blocks["sampling"]
@@ -140,10 +143,23 @@ def _train_on_pairs(
             source.kb, model.base, found.examples, sampler, lengths=lengths, temperature=temperature, seed=settings.seed
         )
     else:
-        encoder = NameModel(model.base, model.pooling, model.max_length, model.temperature)
+        encoder = _name_model(model, source, settings.seed)
         task = MentionsAndNames(source.kb, encoder, found.examples, sampler, model.names, settings.seed)
     with watching(f"Training on {count(len(found.examples), 'pair')}", blocks["logger"], source.nlp) as report:
         train(task, settings, out, report=report, facts=facts, beside=beside)
+
+
+def _name_model(model: NamesModel | NgramsModel, source: Source, seed: int) -> NameModel | NgramModel:
+    """Load the encoder that training starts from, or start one from the ontology's names."""
+    if isinstance(model, NgramsModel):
+        from ..training.ngram_model import NgramModel
+
+        if model.base:
+            return NgramModel.open(model.base, model.temperature, model.dropout)
+        return NgramModel.start(source.kb, model.dimensions, model.temperature, model.dropout, seed)
+    from ..training.name_model import NameModel
+
+    return NameModel(model.base, model.pooling, model.max_length, model.temperature)
 
 
 def _tell(found: Examples, files: Sequence[Path]) -> None:
@@ -168,9 +184,9 @@ def _tell(found: Examples, files: Sequence[Path]) -> None:
         say(f"Left out: {said}")
 
 
-def _finish(out: Path, model: NamesModel | TowersModel) -> None:
+def _finish(out: Path, model: NamesModel | NgramsModel | TowersModel) -> None:
     """Say what to do with the model."""
     if isinstance(model, TowersModel):
-        typer.echo(f'{out}: put it into a config, as encoder = {{"@ontolink_encoders": "spacy-ontolink.BiEncoder.v1"}}')
+        typer.echo(f"{out}: ontolink build ONTOLOGY OUT --config configs/scizsel.cfg, with it as paths.bi_encoder")
     else:
         typer.echo(f"{out}: ontolink build ONTOLOGY OUT --encoder {out}")

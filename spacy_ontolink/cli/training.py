@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from ..kb import KnowledgeBase
-    from ..training.examples import Annotation
+    from ..training.annotations import Annotation
     from ..training.loop import Step
     from ..training.settings import DataSettings
 
@@ -66,7 +66,7 @@ def read_annotations(paths: Sequence[Path], nlp: Language) -> Iterator[Annotatio
     """
     from ..components.spans import read_mention
     from ..documents import GIVEN, SPANS_KEY, read_documents
-    from ..training.examples import Annotation
+    from ..training.annotations import Annotation
 
     for number, path in enumerate(paths):
         for place, doc in enumerate(read_documents(path, nlp)):
@@ -170,13 +170,13 @@ def _set_up(logger: dict[str, Any], nlp: Language) -> Callable[[dict[str, Any] |
 
 
 def _info(step: Step) -> dict[str, Any]:
-    """Say what happened in the words of spaCy's loggers."""
+    """Say what happened in the words of spaCy's loggers, which want a score: the loss, so that more is better."""
     return {
         "epoch": step.epoch,
         "step": step.step,
         "words": step.items,
         "losses": {"loss": step.loss},
-        "score": None,
+        "score": -step.loss,
         "other_scores": {"learning_rate": step.learning_rate, "items_per_second": step.items_per_second},
         "checkpoints": [],
         "seconds": 0,

@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from ..training.grids import Step
-    from .tuning import Tuned
+    from .tuned import Tuned
     from .tuning_data import Dev
 
 FILE, FOLDER = "tuning.json", "tuning"
@@ -38,7 +38,7 @@ def tune(
         float | None,
         typer.Option(min=0, max=1, help="Set the threshold for this precision [default: for the highest accuracy]"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the choice of mentions, synonyms and hidden entities.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice of mentions, synonyms and hidden entities.")] = 0,
     component: Annotated[
         str | None, typer.Option(help="The retriever to tune, if the pipeline has several [default: the only one]")
     ] = None,
@@ -100,14 +100,17 @@ def _source(dev: Dev) -> str:
 
     facts = dev.facts
     if facts["data"] is None:
-        kinds = "EXACT synonyms" if facts["held_out_scopes"] == ["EXACT"] else "synonyms of all scopes (none is EXACT)"
+        kind = "EXACT " if facts["held_out_scopes"] == ["EXACT"] else ""
+        scopes = "" if kind else " (of any scope, for none is EXACT)"
         return (
-            f"No annotated mentions given: tuned on {facts['mentions']:,} {kinds} held out of the ontology. They have "
-            "no text around them, and need not be like the mentions in yours."
+            f"No annotated mentions given: tuned on {count(facts['mentions'], kind + 'synonym')}{scopes} held out of "
+            "the ontology. They have no text around them, and need not be like the mentions in yours."
         )
     total = facts["mentions_in_file"]
     of = f" of {total:,}" if total > facts["mentions"] else ""
-    return f"Tuned on {count(facts['mentions'], 'mention')}{of} of {facts['data']}."
+    others = facts["of_other_labels"]
+    alone = f"; {count(others, 'other')} of labels that the retriever leaves alone" if others else ""
+    return f"Tuned on {count(facts['mentions'], 'mention')}{of} of {facts['data']}{alone}."
 
 
 def _table(steps: Sequence[Step]) -> list[str]:
@@ -134,10 +137,15 @@ def _nil(tuned: Tuned, dev: Dev, n_hidden: int) -> list[str]:
     for key, what in (("without_gold", "without gold id"), ("with_unknown_gold_only", "with unknown ids only")):
         if dev.facts.get(key):
             kinds.append(f"{count(dev.facts[key], 'mention')} {what}")
+    empty = found["without_candidates"]
+    answered = f"; {count(empty, 'mention')} without candidates answered NIL" if empty else ""
     show = {key: "–" if value is None else f"{value:.3f}" for key, value in found.items() if key != "reliability"}
     threshold = "no threshold" if found["threshold"] is None else f"threshold {show['threshold']}"
+    if tuned.rejection.keeps:
+        threshold = "thresholds as before"
     return [
-        f"NIL: {found['n_nil']:,} of {found['n']:,} mentions ({', '.join(kinds)}); figures on mentions not fitted to",
+        f"NIL: {found['n_nil']:,} of {found['n']:,} mentions ({', '.join(kinds)}){answered}; figures on mentions not "
+        "fitted to",
         f"  AUROC of NIL {show['nil_auroc']}, of right answers {show['answer_auroc']}; "
         f"expected calibration error {show['expected_calibration_error']}",
         f"  {threshold}: NIL precision {show['nil_precision']}, recall {show['nil_recall']}; "

@@ -42,15 +42,19 @@ def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int) -
     """Read annotated mentions, at most ``limit`` of them, chosen at random.
 
     Raises:
-        DataError: The file cannot be used, or no mention in it has a gold id.
+        DataError: The file cannot be used, or no mention in it that the retriever links has a gold id.
     """
-    docs = list(read_documents(path, nlp, tally=Tally()))
+    docs, labels = list(read_documents(path, nlp, tally=Tally())), retriever.settings.labels
     ids = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
-    if not any(ids):
+    given = [span.label_ for doc in docs for span in doc.spans.get(SPANS_KEY, ())]
+    own = np.array([labels is None or label in labels for label in given], bool)
+    if not any(of and linked for of, linked in zip(ids, own, strict=True)):
         hint = " Each mention needs 'kb_ids'." if ids else ""
+        if any(ids):
+            hint = f" '{retriever.name}' links {', '.join(labels)}; these are {', '.join(sorted({*given})) or 'none'}."
         raise DataError(Errors.NO_MENTIONS.format(path=path, verb="tune on", hint=hint))
     chosen = np.zeros(len(ids), bool)
-    chosen[np.random.default_rng(seed).permutation(len(ids))[:limit]] = True
+    chosen[np.random.default_rng(seed).permutation(np.flatnonzero(own))[:limit]] = True
     number = 0
     for doc in docs:
         spans = list(doc.spans.get(SPANS_KEY, ()))
@@ -63,6 +67,7 @@ def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int) -
         "data": path.name,
         "mentions": len(ids),
         "mentions_in_file": len(chosen),
+        "of_other_labels": int((~own).sum()),
         "without_gold": sum(not own for own in ids),
         "with_unknown_gold_only": sum(bool(own) and not known for own, known in zip(ids, gold, strict=True)),
     }

@@ -116,7 +116,7 @@ def _exactness(item: Item) -> list[int]:
     """
     columns = item.answer.columns
     kinds = [NOT_EXACT] * len(columns["id"])
-    perfect = [place for place, score in enumerate(columns["scores"]["retriever"]) if score >= 1]
+    perfect = [place for place, score in enumerate(columns["scores"].get("retriever", ())) if score >= 1]
     texts = {normalise(text) for text in (item.mention().text, item.answer.texts.get("long_form", "")) if text}
     for place in perfect:
         if columns["scope"][place] in _KINDS and normalise(columns["matched"][place]) in texts:

@@ -104,14 +104,14 @@ def reranked(answer: Answer, view: str, scores: Floats1d, order: np.ndarray | No
     """Return the answer with a score per candidate, (K,), ranked by it, and the first one's id.
 
     Equal scores keep their order; a candidate without a finite score goes behind those that have one, and the record
-    tells apart NaN (failed; kept as None) and -inf (not asked). ``order`` is given by a stage with ties broken in its
-    own way.
+    tells apart NaN and inf (failed; kept as None) from -inf (not asked). ``order`` is given by a stage with ties broken
+    in its own way.
     """
     finite = np.isfinite(scores)
     if order is None:
         order = np.argsort(-np.where(finite, scores, -np.inf), kind="stable")
     known = np.asarray(scores, float).tolist()
-    for position in np.flatnonzero(np.isnan(scores)).tolist():
+    for position in np.flatnonzero(np.isnan(scores) | np.isposinf(scores)).tolist():
         known[position] = None
     turn = _permutation(order.tolist())
     columns: Columns = {key: turn(value) for key, value in answer.columns.items() if key != "scores"}

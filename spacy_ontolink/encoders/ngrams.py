@@ -74,3 +74,25 @@ def _pack(characters: Characters, starts: npt.NDArray[np.int64], width: int) -> 
         following = characters[starts + offset].astype(np.uint64)
         code = (code << _BITS | following) if offset < 3 else (code * _ODD) ^ (following * _ODD >> np.uint64(7))
     return code * _ODD + np.uint64(width)
+
+
+def whole_words(texts: Sequence[str]) -> tuple[Codes, Ints1d]:
+    """Code each word of each text, in order.
+
+    Args:
+        texts: N texts as ``words`` returns them.
+
+    Returns:
+        The code of every word and the number of the text it is in; both of shape (words,).
+    """
+    lengths = np.fromiter((len(text) for text in texts), np.int64, len(texts))
+    characters = np.frombuffer(" ".join([*texts, ""]).encode("utf-32-le", "replace"), np.uint32)
+    inside = characters != _SPACE
+    begins = np.flatnonzero(inside & np.append(True, ~inside[:-1]))
+    if not len(begins):
+        return np.empty(0, np.uint64), np.empty(0, np.int32)
+    place = np.arange(len(characters)) - np.repeat(begins, np.diff(np.append(begins, len(characters))))
+    powers = np.cumprod(np.full(int(place.max()) + 1, _ODD))
+    codes = np.add.reduceat(np.where(inside, characters * powers[place], np.uint64(0)), begins)
+    text_of = np.repeat(np.arange(len(texts), dtype=np.int32), lengths + 1)
+    return codes * _ODD, text_of[begins]

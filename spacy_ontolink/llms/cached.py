@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, StateError, Warnings
+from ..errors import ConfigError, Errors, LLMError, StateError, Warnings
 from ..files import cache_folder, replacing
 from ..registry import check_part
 from ..types import LLM, Floats1d, Floats2d, Prompt, Usage
@@ -29,7 +29,6 @@ _APPLICATION = 0x4F4E544F  # marks an SQLite file as ours
 _MOST_KEYS = 500  # in one query; SQLite allows 999 at least
 _WAIT = 60.0  # seconds to wait for another process that writes
 _log = logging.getLogger(__name__)
-Answer = TypeVar("Answer")
 
 
 class CachedLLM:
@@ -76,8 +75,8 @@ class CachedLLM:
         def ask(some: Sequence[Prompt]) -> list[str | None]:
             return self.llm.generate(some)
 
-        def dump(text: str | None) -> bytes | None:
-            return None if text is None else text.encode("utf-8", "surrogatepass")
+        def dump(text: str) -> bytes:
+            return text.encode("utf-8", "surrogatepass")
 
         keys = self._keys("generate", prompts, ())
         found = self._answer(prompts, keys, ask, dump, lambda blob: blob.decode("utf-8", "surrogatepass"))
@@ -126,11 +125,15 @@ class CachedLLM:
         self,
         prompts: Sequence[Prompt],
         keys: Sequence[bytes],
-        ask: Callable[[Sequence[Prompt]], Sequence[Answer]],
-        dump: Callable[[Answer], bytes | None],
+        ask: Callable[[Sequence[Prompt]], Sequence[Any]],
+        dump: Callable[[Any], bytes | None],
         load: Callable[[bytes], Any],
     ) -> dict[bytes, Any]:
-        """Return an answer by key for all prompts but those that failed; each distinct new one is asked once."""
+        """Return an answer by key for all prompts but those that failed; each distinct new one is asked once.
+
+        Raises:
+            LLMError: As the model does; what it answered before is kept.
+        """
         wanted = dict(zip(keys, prompts, strict=True))
         found = self._read(list(wanted), load) if wanted else {}
         with self._lock:
@@ -139,10 +142,13 @@ class CachedLLM:
         done, size = 0, CHUNK
         while done < len(new):
             chunk, start = new[done : done + size], time.monotonic()
-            kept: dict[bytes, bytes] = {}
-            for key, answer in zip(chunk, ask([wanted[key] for key in chunk]), strict=True):
-                if (blob := dump(answer)) is not None:
-                    found[key], kept[key] = answer, blob
+            try:
+                answers = dict(zip(chunk, ask([wanted[key] for key in chunk]), strict=True))
+            except LLMError as error:
+                self._write(_dumped({key: error.answered.get(wanted[key]) for key in chunk}, dump))
+                raise
+            kept = _dumped(answers, dump)
+            found |= {key: answers[key] for key in kept}
             self._write(kept)
             done, seconds = done + len(chunk), time.monotonic() - start
             size = min(2 * size, MOST) if seconds < SOON else max(size // 2, 1) if seconds > LATE else size
@@ -192,6 +198,12 @@ class CachedLLM:
             raise _Unusable(path, error) from error
         except (sqlite3.DatabaseError, _ForeignError) as error:
             raise StateError(Errors.CACHE_DAMAGED.format(path=path, reason=error)) from error
+
+
+def _dumped(answers: Mapping[bytes, Any], dump: Callable[[Any], bytes | None]) -> dict[bytes, bytes]:
+    """Return the answers as they are kept, without failures."""
+    dumped = {key: dump(answer) for key, answer in answers.items() if answer is not None}
+    return {key: blob for key, blob in dumped.items() if blob is not None}
 
 
 class _Unusable(StateError):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import ipaddress
 import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import ConfigError, Errors
 from ..types import Prompt
 from .refusals import NO_TIME, explain, redact
-from .replies import MALFORMED, joined
+from .replies import MALFORMED, joined, parse
 from .retrying import GaveUpError
 
 CONNECT = 10.0  # seconds to wait for a connection, at most
@@ -42,14 +43,19 @@ class Connection:
         self.lock = threading.Lock()
         self.broken = False
         self._key = key
-        self._client = openai.OpenAI(api_key=key or "none", base_url=endpoint, max_retries=0)
+        self._deadline = threading.local()  # of the request that a thread has sent
+        http = openai.DefaultHttpxClient(event_hooks={"response": [self._limit]})
+        uncompressed = {"Accept-Encoding": "identity"}  # a small reply could unfold to any size
+        self._client = openai.OpenAI(
+            api_key=key or "none", base_url=endpoint, max_retries=0, http_client=http, default_headers=uncompressed
+        )
 
     def redact(self, text: str) -> str:
         """Put what a server said on one line, without the key."""
         return redact(text, self._key)
 
-    def send(self, prompt: Prompt, settings: dict[str, Any], seconds: float) -> bytes:
-        """Ask once, for at most these seconds; return the body.
+    def send(self, prompt: Prompt, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Ask once, for about these seconds; return the reply, without the key, since answers are kept on disk.
 
         Raises:
             GaveUpError: There is no answer to this prompt, or none yet.
@@ -57,7 +63,7 @@ class Connection:
         """
         import openai
 
-        deadline = time.monotonic() + seconds
+        self._deadline.value = time.monotonic() + seconds
         timeout = openai.Timeout(seconds, connect=min(CONNECT, seconds))
         if prompt.frame is None:
             roles = [("system", prompt.system)] if prompt.system else []
@@ -71,7 +77,7 @@ class Connection:
         problem: Exception
         try:
             with create(model=self.model, **question, extra_body=settings, timeout=timeout) as response:
-                return self._without_key(_read(response.iter_bytes(), deadline))
+                return parse(b"".join(response.iter_bytes()), self._without_key)
         except GaveUpError:
             raise
         except Exception as error:  # the client and the transport below it raise many types
@@ -79,21 +85,38 @@ class Connection:
         # Outside of the handler, so that no traceback shows what a server may have said of the key.
         raise explain(problem, self.endpoint, self.model, self.api_key_env, self._key)
 
-    def _without_key(self, body: bytes) -> bytes:
-        """Take out a key that a server echoes: answers are kept on disk. A short one may be a word of the answer."""
-        return body.replace(self._key.encode(), b"***") if len(self._key) >= _LONG_KEY else body
+    def _without_key(self, text: str) -> str:
+        """Take out a key that a server echoes. A short one, or a beginning, may be a word of the answer."""
+        return text.replace(self._key, "***") if len(self._key) >= _LONG_KEY else text
+
+    def _limit(self, response: Any) -> None:
+        """Limit the size of a reply, be it an answer or an error, and the time until its end."""
+        http = importlib.import_module(type(response).__module__.partition(".")[0])  # httpx, or its successor
+        stream, deadline = response.stream, self._deadline.value
+        coding = response.headers.get("content-encoding", "identity")
+
+        class Limited(http.SyncByteStream):  # type: ignore[name-defined]
+            def __iter__(self) -> Iterator[bytes]:
+                if coding != "identity":
+                    raise GaveUpError(MALFORMED, f"a compressed answer ({coding[:20]}), though none was asked for")
+                return _limited(stream, deadline)
+
+            def close(self) -> None:
+                stream.close()
+
+        response.stream = Limited()
 
 
-def _read(chunks: Iterator[bytes], deadline: float) -> bytes:
+def _limited(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
     """Read a reply that must not trickle for ever: the client's own timeout begins anew with every byte."""
-    body = bytearray()
+    size = 0
     for chunk in chunks:
-        body += chunk
+        size += len(chunk)
         if time.monotonic() > deadline:
-            raise GaveUpError(NO_TIME, f"an answer that had not ended after {len(body)} bytes", again=True)
-        if len(body) > _MOST_BYTES:
+            raise GaveUpError(NO_TIME, f"an answer that had not ended after {size} bytes", again=True)
+        if size > _MOST_BYTES:
             raise GaveUpError(MALFORMED, f"an answer of more than {_MOST_BYTES} bytes")
-    return bytes(body)
+        yield chunk
 
 
 def is_loopback(endpoint: str) -> bool:

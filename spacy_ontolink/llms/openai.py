@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import ConfigError, Errors, LLMError, StateError, Warnings, require
-from ..files import read_json, replacing, write_json
+from ..errors import Errors, LLMError, StateError, Warnings, check_setting, require
+from ..files import read_checked_json, replacing, write_checked_json
 from ..models.folder import plain_name
 from ..types import Floats2d, Prompt, Usage
 from . import replies
@@ -53,17 +53,19 @@ class OpenAILLM:
     ) -> None:
         require("openai", "llm", "A language model behind a server")
         extra = dict(extra_body or {})
-        _check("model", model, bool(model.strip()), "the name that the server knows it by")
+        check_setting("model", model, bool(model.strip()), "the name that the server knows it by")
         is_loopback(endpoint)  # checks it, too
         variable = bool(re.fullmatch(r"[A-Za-z_]\w*", api_key_env))
-        _check("api_key_env", "…", variable, "the name of an environment variable, never a key itself")
-        _check("timeout", timeout, timeout > 0, "seconds, more than 0")
+        check_setting("api_key_env", "…", variable, "the name of an environment variable, never a key itself")
+        check_setting("timeout", timeout, timeout > 0, "seconds, more than 0")
         for name, value in [("max_tries", max_tries), ("concurrency", concurrency), ("max_new_tokens", max_new_tokens),
                             ("top_logprobs", top_logprobs)]:  # fmt: skip
-            _check(name, value, value >= 1, "1 or more")
-        _check("extra_body", sorted(extra), not _OURS & extra.keys(), f"no key of {', '.join(sorted(_OURS))}")
+            check_setting(name, value, value >= 1, "1 or more")
+        check_setting("extra_body", sorted(extra), not _OURS & extra.keys(), f"no key of {', '.join(sorted(_OURS))}")
         secret = sorted(key for key in extra if _SECRET.search(key))
-        _check("extra_body", secret, not secret, "no keys or passwords: they come from the environment (api_key_env)")
+        check_setting(
+            "extra_body", secret, not secret, "no keys or passwords: they come from the environment (api_key_env)"
+        )
         self.model, self.endpoint, self.api_key_env = model, endpoint.rstrip("/"), api_key_env
         self.timeout, self.max_tries, self.concurrency = timeout, max_tries, concurrency
         self.max_new_tokens, self.seed, self.top_logprobs, self.extra_body = max_new_tokens, seed, top_logprobs, extra
@@ -100,7 +102,7 @@ class OpenAILLM:
         Spellings of an answer that differ in white space count together.
 
         Raises:
-            LLMError: The server reports no log-probabilities, or an answer is not among them.
+            LLMError: The server reports no log-probabilities, or an answer is not among them; has the rows of others.
         """
 
         def read(choice: dict[str, Any]) -> list[float]:
@@ -119,7 +121,7 @@ class OpenAILLM:
         """Write which model answered; there is nothing else of a server to keep."""
         with replacing(Path(path)) as folder:
             folder.mkdir()
-            write_json(folder / SETTINGS, {"model": plain_name(self.model)})
+            write_checked_json(folder / SETTINGS, {"model": plain_name(self.model)})
 
     def from_disk(self, path: Path) -> OpenAILLM:
         """Check that the model is the one of the saved pipeline; it may be behind another server.
@@ -127,8 +129,8 @@ class OpenAILLM:
         Raises:
             StateError: It is another one.
         """
-        saved = read_json(Path(path) / SETTINGS)
-        name, given = saved.get("model") if isinstance(saved, dict) else None, plain_name(self.model)
+        saved = read_checked_json(Path(path) / SETTINGS)
+        name, given = saved.get("model"), plain_name(self.model)
         if name != given:
             raise StateError(Errors.MISMATCH.format(path=path, what="the language model", saved=name, given=given))
         return self
@@ -155,18 +157,24 @@ class OpenAILLM:
             settings = self._settings(prompt.frame is None, choosing)
 
             def attempt(seconds: float) -> Answer:
-                reply = replies.parse(server.send(prompt, settings, min(seconds, self.timeout)))
+                reply = server.send(prompt, settings, min(seconds, self.timeout))
                 self._add(server, Usage(0, 0, 0, *replies.token_counts(reply)))
                 return read(replies.first_choice(reply))
 
             answer = retrying.run(attempt)
             self._add(server, Usage(failed=1) if isinstance(answer, Failed) else Usage(calls=1))
+            if not isinstance(answer, Failed):
+                answered[prompt] = answer
             return answer
 
         pool = ThreadPoolExecutor(max(1, min(self.concurrency, len(prompts))))
         answers: list[Answer | Failed] = []
+        answered: dict[Prompt, Answer] = {}
         try:
             answers.extend(pool.map(ask, prompts))
+        except LLMError as error:
+            error.answered = answered  # along with what is still on its way
+            raise
         finally:  # an error, or an interruption by the user, ends the rest
             if len(answers) < len(prompts):
                 retrying.stop(Failed("stopped", "the batch was stopped"))
@@ -237,8 +245,3 @@ def make_openai_llm(
         concurrency=concurrency, max_new_tokens=max_new_tokens, seed=seed, top_logprobs=top_logprobs,
         extra_body=extra_body,
     )  # fmt: skip
-
-
-def _check(setting: str, given: object, fine: bool, wanted: str) -> None:
-    if not fine:
-        raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -20,14 +21,24 @@ _HINTS = {
 }
 _HOPELESS = {"model_not_found", "invalid_api_key", "insufficient_quota", "unsupported_parameter", "unsupported_value"}
 _TRANSPORT = {"httpx", "httpx2", "httpcore", "httpcore2", "ssl"}
-_LONGEST = 300  # characters of what a server says
+_LONGEST, _READ = 300, 10_000  # characters of what a server says: told, and looked at
 _SHORTEST_KEY = 5  # letters; shorter ones are placeholders, and words of every message
+_BEGINNING = 8  # letters of a key that are taken out without the rest: servers quote keys as "sk-abcde****"
 
 
 def redact(text: str, key: str) -> str:
-    """Put text on one line, without the key."""
+    """Put text on one line, without the key or a beginning of it, also where it is escaped as in JSON."""
+    text = text[:_READ]
     if len(key) >= _SHORTEST_KEY:
-        text = text.replace(key, "***")
+        letters = [rf"(?:\\?{re.escape(letter)}|\\u(?i:{ord(letter):04x}))" for letter in key]
+        beginning = re.compile("".join(letters[:_BEGINNING]))
+        while match := beginning.search(text):
+            end = match.end()
+            for letter in letters[_BEGINNING:]:
+                if (more := re.compile(letter).match(text, end)) is None:
+                    break
+                end = more.end()
+            text = f"{text[: match.start()]}***{text[end:]}"
     text = " ".join(text.split()).rstrip(".")
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 

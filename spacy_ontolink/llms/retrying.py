@@ -67,12 +67,15 @@ class Retrying:
             attempt: Called with the seconds that are left for the item; raises ``GaveUpError``.
         """
         deadline, tries = time.monotonic() + self.seconds, 0
+        failed = Failed(UNREACHABLE[1], "no time was left to ask")
         while True:
             if (down := self._down) is not None:
                 return down
+            if (left := deadline - time.monotonic()) <= 0:  # this process was suspended: no fault of the server's
+                return failed
             tries += 1
             try:
-                answer = attempt(deadline - time.monotonic())
+                answer = attempt(left)
             except GaveUpError as error:
                 gave_up = error
             else:
@@ -84,6 +87,7 @@ class Retrying:
             wait = max(gave_up.after, _backoff(tries))
             if self._hopeless(gave_up.failed) or tries >= self.max_tries or time.monotonic() + wait >= deadline:
                 return self._count(gave_up.failed)
+            failed = gave_up.failed
             self._stop.wait(wait)
 
     def _alive(self) -> None:

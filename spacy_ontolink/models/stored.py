@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import ConfigError, Errors, StateError
-from ..files import REBUILD, read_json, replacing, write_json
+from ..files import REBUILD, read_checked_json, replacing, write_checked_json
 from .folder import ModelFolder, find_model, may_be, plain_name
 
 FOLDER = "model"
@@ -100,7 +100,7 @@ class StoredModel:
         with replacing(Path(path)) as folder:
             (folder / FOLDER).mkdir(parents=True)
             self.folder.copy_to(folder / FOLDER)
-            write_json(folder / self._file, record)
+            write_checked_json(folder / self._file, record)
 
     def from_disk(self, path: Path) -> None:
         """Take over a saved copy; its weights are read at first use, so the folder must stay.
@@ -111,7 +111,7 @@ class StoredModel:
                 parts travel.)
         """
         path = Path(path)
-        saved = read_json(path / self._file)
+        saved = read_checked_json(path / self._file)
         try:
             folder = ModelFolder(path / FOLDER, {str(name): str(digest) for name, digest in saved["files"].items()})
             settings = {setting: saved[setting] for setting in self._given}

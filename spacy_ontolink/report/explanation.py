@@ -9,6 +9,7 @@ import numpy as np
 
 from ..components.spans import NO_ANSWER, Answer, read_answer
 from ..components.stage import view_of
+from ..fusion import shares, zscores
 from ..types import Floats1d
 from .reasons import notes, reasons
 from .values import Candidate, Explanation, Neighbour
@@ -45,9 +46,9 @@ def explain(span: Span, chain: Chain, k: int = 10) -> Explanation:
     answer = read_answer(span, chain.retriever.settings.spans_key or "", chain.retriever.name)
     pool = answer or NO_ANSWER
     views = {view: view_of(pool, view) for view in pool.columns["scores"]}
-    mixed = {view: scores for view, scores in views.items() if view != FUSED} if FUSED in views else {}
-    shares = shares_of(mixed, chain.stage(FUSED).weights) if mixed else {}
-    candidates = _candidates(pool, chain.retriever.kb, mixed, shares, max(k, 2))
+    mixed = {view: own for view, own in views.items() if view != FUSED and own is not None} if FUSED in views else {}
+    weights = shares(mixed, chain.stage(FUSED).weights) if mixed else {}
+    candidates = _candidates(pool, chain.retriever.kb, mixed, weights, max(k, 2))
     text, start, end = span.doc.text, span.start_char, span.end_char
     return Explanation(
         left=text[:start],
@@ -57,32 +58,20 @@ def explain(span: Span, chain: Chain, k: int = 10) -> Explanation:
         id=answer.id if answer else "",
         texts=pool.texts,
         views=tuple(views),
-        shares=shares,
+        shares=weights,
         ranges={view: _range(scores) for view, scores in views.items()},
         candidates=candidates[:k],
         n_pool=len(pool.columns["id"]),
-        reasons=reasons(span, answer, candidates, shares, chain),
-        notes=notes(span, answer, shares, chain),
+        reasons=reasons(span, answer, candidates, weights, chain),
+        notes=notes(span, answer, weights, chain),
     )
 
 
-def shares_of(views: Mapping[str, Floats1d | None], weights: Mapping[str, float]) -> dict[str, float]:
-    """Return how the fusion shares out its weights among the views of one pool, as ``fusion.fuse`` does."""
-    known = [view for view, scores in views.items() if scores is not None and np.isfinite(scores).any()]
-    given = {view: weights.get(view, 0.0) for view in known}
-    if not any(given.values()):
-        given = dict.fromkeys(known, 1.0)
-    total = sum(given.values())
-    return {view: weight / total for view, weight in given.items()}
-
-
 def _candidates(
-    answer: Answer, kb: KnowledgeBase, mixed: Mapping[str, Any], shares: Mapping[str, float], k: int
+    answer: Answer, kb: KnowledgeBase, mixed: Mapping[str, Any], weights: Mapping[str, float], k: int
 ) -> tuple[Candidate, ...]:
-    from ..fusion import zscores
-
     columns = answer.columns
-    z = {view: zscores(mixed[view]) for view in shares}
+    z = {view: zscores(mixed[view]) for view in weights}
     candidates = []
     for place, id in enumerate(columns["id"][:k]):
         parents, children = kb.parents(id), kb.children(id)

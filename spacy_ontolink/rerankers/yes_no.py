@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import Errors, StateError, check_setting
-from ..files import REBUILD, read_json, replacing, write_json
+from ..files import REBUILD, read_checked_json, replacing, write_checked_json
 from ..prompts.context import centred
 from ..prompts.entity_text import render
 from ..prompts.template import PromptTemplate
@@ -103,7 +103,7 @@ class YesNo:
         """Write the settings, and the language model's state as a subfolder."""
         with replacing(Path(path)) as folder:
             folder.mkdir()
-            write_json(folder / SETTINGS, {**self._settings, "prompt": self._template.text})
+            write_checked_json(folder / SETTINGS, {**self._settings, "prompt": self._template.text})
             self.llm.to_disk(folder / "llm")
 
     def from_disk(self, path: Path) -> YesNo:
@@ -114,7 +114,7 @@ class YesNo:
                 saved one. The saved wording holds, whatever this version of the library brings.
         """
         path = Path(path)
-        record = read_json(path / SETTINGS)
+        record = read_checked_json(path / SETTINGS)
         try:
             saved = {setting: str(record[setting]) for setting in self._given}
             prompt = str(record["prompt"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, StateError
-from ..files import REBUILD, read_json, safe_join, sha256, write_json
+from ..files import REBUILD, read_checked_json, safe_join, sha256, write_checked_json
 
 NAME = "manifest.json"
 FORMAT = 2
@@ -30,7 +30,7 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
-    write_json(folder / NAME, {"format": FORMAT, **facts, "files": files})
+    write_checked_json(folder / NAME, {"format": FORMAT, **facts, "files": files})
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises:
         StateError: A file is missing, of another size or content, or the manifest is not one; it is named.
     """
-    manifest: dict[str, Any] = read_json(folder / NAME)
+    manifest = read_checked_json(folder / NAME)
     if reason := _wrong(manifest):
         raise _damaged(folder / NAME, reason)
     unlisted = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
@@ -60,9 +60,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _wrong(manifest: Any) -> str:
+def _wrong(manifest: dict[str, Any]) -> str:
     """Say what is wrong with the manifest itself; "" if nothing is."""
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if manifest.get("format") != FORMAT:
         return f"not a manifest of format {FORMAT}, which this version reads"
     for part, fields in FIELDS.items():
         about = manifest.get(part)

@@ -19,7 +19,7 @@ from ..prompts.template import PromptTemplate
 from ..registry import check_part
 from ..text import normalise
 from ..types import LLM, SCOPES, Entity, Ints1d, Prompt
-from .shown import draw_examples
+from .examples import draw_examples
 
 PROMPT = "aliases"
 MOST_ALIASES = 20

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ Strategy = Literal["BASE", "RM-PCS", "PC-POS"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 CAP = 30
 """The most random entities that make up for neighbours that are no negatives (H_cap)."""
+
+REMEMBERED = 1024
+"""Entities whose neighbours are kept at hand; some have a hundred thousand siblings."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -56,28 +60,26 @@ class Batch(NamedTuple):
 
 
 class Relatives:
-    """Entities that are near one another in the hierarchy, or share a name."""
+    """Entities that are near one another in the hierarchy, or share a name.
+
+    Attributes:
+        near: Returns the parents and children of an entity, ascending: N(e).
+        wide: Returns its parents, children and siblings, ascending: N+(e).
+    """
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
         self._first = np.append(kb.primary_names(), kb.n_names)
-        self._near: dict[int, frozenset[int]] = {}
-        self._wide: dict[int, frozenset[int]] = {}
         self._named: dict[int, frozenset[int]] = {}
+        self.near = lru_cache(REMEMBERED)(self._find_near)
+        self.wide = lru_cache(REMEMBERED)(self._find_wide)
 
-    def near(self, entity: int) -> frozenset[int]:
-        """Return parents and children: N(e)."""
-        if entity not in self._near:
-            parents, children = self.kb.parent_matrix, self.kb.child_matrix
-            self._near[entity] = frozenset((*_row(parents, entity), *_row(children, entity))) - {entity}
-        return self._near[entity]
+    def _find_near(self, entity: int) -> Ints1d:
+        return _without(entity, _row(self.kb.parent_matrix, entity), _row(self.kb.child_matrix, entity))
 
-    def wide(self, entity: int) -> frozenset[int]:
-        """Return parents, children and siblings: N+(e)."""
-        if entity not in self._wide:
-            siblings = {s for parent in _row(self.kb.parent_matrix, entity) for s in _row(self.kb.child_matrix, parent)}
-            self._wide[entity] = (self.near(entity) | siblings) - {entity}
-        return self._wide[entity]
+    def _find_wide(self, entity: int) -> Ints1d:
+        siblings = [_row(self.kb.child_matrix, parent) for parent in _row(self.kb.parent_matrix, entity)]
+        return _without(entity, self.near(entity), *siblings)
 
     def namesakes(self, entities: Iterable[int]) -> dict[int, frozenset[int]]:
         """Return for each entity the others that share any of its names after ``normalise()``."""
@@ -110,25 +112,24 @@ class Sampler:
         widest = max(len(self.relatives.wide(entity)) for entity in gold)
         wanted = len(examples) - len(gold) + min(widest, self.cap)
         columns = np.array([*gold, *_draw(len(self.relatives.kb), set(gold), wanted, chance)], np.int32)
-        place = {entity: number for number, entity in enumerate(columns.tolist())}
-        namesakes = self.relatives.namesakes(gold)
-        positive = np.zeros((len(examples), len(columns)), np.bool_)
-        negative = np.ones_like(positive)
-        for row, example in enumerate(examples):
-            right, spared = self._spared(example.entity)
-            positive[row, [place[entity] for entity in right if place.get(entity, len(gold)) < len(gold)]] = True
-            spared = spared | namesakes[example.entity] | set(example.others) | right
-            negative[row, [place[entity] for entity in spared if entity in place]] = False
+        is_gold = np.arange(len(columns)) < len(gold)
+        right, spared = {}, {}
+        for entity, namesakes in self.relatives.namesakes(gold).items():
+            neighbours = np.isin(columns, self._neighbours(entity))
+            itself = columns == entity
+            right[entity] = itself | (neighbours & is_gold) if self.strategy == "PC-POS" else itself
+            spared[entity] = itself | neighbours | np.isin(columns, list(namesakes))
+        positive = np.stack([right[example.entity] for example in examples])
+        others = np.stack([np.isin(columns, example.others) for example in examples])
+        negative = ~(np.stack([spared[example.entity] for example in examples]) | others)
         negative &= negative.cumsum(1) <= len(examples) - 1
         return Batch(columns, positive, negative)
 
-    def _spared(self, entity: int) -> tuple[set[int], set[int]]:
-        """Return what is right if it is a gold of the batch, and what is no negative anyway."""
-        if self.strategy == "RM-PCS":
-            return {entity}, set(self.relatives.wide(entity))
-        if self.strategy == "PC-POS":
-            return {entity, *self.relatives.near(entity)}, set(self.relatives.near(entity))
-        return {entity}, set()
+    def _neighbours(self, entity: int) -> Ints1d:
+        """Return those that are no negatives."""
+        if self.strategy == "BASE":
+            return np.zeros(0, np.int32)
+        return self.relatives.wide(entity) if self.strategy == "RM-PCS" else self.relatives.near(entity)
 
 
 class NameRows(NamedTuple):
@@ -150,10 +151,14 @@ def draw_names(kb: KnowledgeBase, columns: Ints1d, most: int, chance: np.random.
     return NameRows(np.array(names, np.int32), np.array(column, np.int32))
 
 
-def _row(matrix: object, number: int) -> list[int]:
-    indptr, indices = matrix.indptr, matrix.indices  # type: ignore[attr-defined]
-    found: list[int] = indices[indptr[number] : indptr[number + 1]].tolist()
+def _row(matrix: Any, number: int) -> Ints1d:
+    found: Ints1d = matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]]
     return found
+
+
+def _without(entity: int, *lists: Ints1d) -> Ints1d:
+    found = np.unique(np.concatenate(lists))
+    return np.asarray(found[found != entity])
 
 
 def _draw(size: int, without: set[int], wanted: int, chance: np.random.Generator) -> list[int]:

@@ -1,4 +1,4 @@
-"""What it takes to go on with training as if nothing had happened: weights, optimizer, random numbers, position."""
+"""What it takes to go on with training as if nothing had happened: weights, optimizer and position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from ..errors import Errors, StateError
 from ..files import read_json, replacing, write_json
 
-WEIGHTS, OPTIMIZER, RANDOM, STATE = "weights.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"
+WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
 
 def save_checkpoint(path: Path, module: Any, optimizer: Any, state: Mapping[str, Any]) -> None:
@@ -29,7 +29,6 @@ def save_checkpoint(path: Path, module: Any, optimizer: Any, state: Mapping[str,
         folder.mkdir()
         save_file({name: value.detach().contiguous() for name, value in _changing(module).items()}, folder / WEIGHTS)
         save_file(_moments(optimizer), folder / OPTIMIZER)
-        save_file(_random_state(), folder / RANDOM)
         write_json(folder / STATE, dict(state))
 
 
@@ -43,7 +42,7 @@ def read_state(path: Path) -> dict[str, Any] | None:
 
 
 def load_checkpoint(path: Path, module: Any, optimizer: Any) -> None:
-    """Put weights, optimizer and random numbers back, in place.
+    """Put weights and optimizer back, in place.
 
     Raises:
         StateError: The checkpoint is damaged, or one of another model.
@@ -56,7 +55,6 @@ def load_checkpoint(path: Path, module: Any, optimizer: Any) -> None:
             for name, value in weights.items():
                 own[name].copy_(value)
         _set_moments(optimizer, load_file(path / OPTIMIZER))
-        _set_random_state(load_file(path / RANDOM))
     except (
         OSError,
         ValueError,
@@ -85,14 +83,3 @@ def _set_moments(optimizer: Any, saved: Mapping[str, Any]) -> None:
         number, _, key = name.partition(":")
         state.setdefault(int(number), {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-
-
-def _random_state() -> dict[str, Any]:
-    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), **{f"cuda{number}": state for number, state in enumerate(devices)}}
-
-
-def _set_random_state(saved: dict[str, Any]) -> None:
-    torch.set_rng_state(saved.pop("cpu"))
-    if saved and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(list(saved.values())[: torch.cuda.device_count()])

@@ -75,18 +75,19 @@ def folds(texts: Sequence[str], seed: int = 0) -> Ints1d:
     return np.asarray(order[place] % FOLDS, np.int32) if len(place) else np.zeros(0, np.int32)
 
 
-def cross_fitted(right: np.ndarray, fold: Ints1d, choose: Callable[[Bools1d], int]) -> np.ndarray:
+def cross_fitted(right: np.ndarray, fold: Ints1d, choose: Callable[[Bools1d], int], present: int = 0) -> np.ndarray:
     """Return for each mention whether it goes right with the setting chosen on the other folds, (B,).
 
     Args:
         right: Whether each setting gets each mention right, (G, B).
         fold: The fold of each mention, (B,).
         choose: Chooses the number of a setting by the mentions marked, (B,).
+        present: The number of the setting where there is no other fold to choose on.
     """
     result = np.zeros(right.shape[1], right.dtype)
     for number in np.unique(fold):
         inside = fold == number
-        result[inside] = right[choose(~inside), inside] if not inside.all() else right[0, inside]
+        result[inside] = right[choose(~inside), inside] if not inside.all() else right[present, inside]
     return result
 
 
@@ -126,17 +127,18 @@ def tune_grid(
     values = right.mean(axis=1)
     old = settings.index(before)
     best = int(values.argmax())
-    honest = float(cross_fitted(right, fold, lambda part: int(right[:, part].mean(axis=1).argmax())).mean())
+    honest = float(cross_fitted(right, fold, lambda part: int(right[:, part].mean(axis=1).argmax()), old).mean())
     curve = [setting | {"value": float(value)} for setting, value in zip(settings, values, strict=True)]
     note = ""
     if honest <= values[old]:
         note = (
-            "" if best == old else f"kept: on other mentions than it was chosen on, {_show(settings[best])} gains none"
+            "" if best == old else f"kept: on other mentions than it was chosen on, {show(settings[best])} gains none"
         )
         best = old
     facts = (dict(settings[best]), float(values[old]), float(values[best]), honest)
     return Step(name, measure, right.shape[1], before, *facts, curve, note)
 
 
-def _show(setting: Setting) -> str:
+def show(setting: Setting) -> str:
+    """Say a setting in words."""
     return ", ".join(f"{key} = {value}" for key, value in setting.items())

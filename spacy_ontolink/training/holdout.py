@@ -12,8 +12,8 @@ import numpy as np
 from ..indexes.exact import ExactIndex
 from ..kb import KnowledgeBase
 from ..space import EntitySpace
-from ..types import SCOPES, Entity, EntityRows, Ints1d, Scope
-from ..vectors import stack
+from ..space.update import update
+from ..types import SCOPES, Entity, Ints1d, Scope
 
 MOST = 0.3
 """The largest share of its synonyms that an ontology may lose: what is left must still be that ontology."""
@@ -31,31 +31,35 @@ class Holdout(NamedTuple):
 def hold_out_synonyms(
     entities: Iterable[Entity], share: float, seed: int, scopes: Sequence[Scope] = ("EXACT",)
 ) -> tuple[list[Entity], list[tuple[str, str]]]:
-    """Take a share of the synonyms of these scopes out of an ontology, as mentions with a known id.
+    """Take a share of the synonyms of these scopes out of an ontology, one at least, as mentions with a known id.
 
     Obsolete entities keep theirs.
 
     Returns:
         The entities without them, and their texts with the id of their entity.
     """
-    chance = random.Random(seed)
+    entities, chance = list(entities), random.Random(seed)
+    drawn = {
+        (number, place): chance.random()
+        for number, entity in enumerate(entities)
+        for place, synonym in enumerate(entity.synonyms)
+        if not entity.obsolete and synonym.scope in scopes
+    }
+    taken = {at for at, draw in drawn.items() if draw < share} or {*sorted(drawn, key=drawn.__getitem__)[:1]}
     kept: list[Entity] = []
     mentions: list[tuple[str, str]] = []
-    for entity in entities:
-        left = []
-        for synonym in entity.synonyms:
-            if not entity.obsolete and synonym.scope in scopes and chance.random() < share:
-                mentions.append((synonym.text, entity.id))
-            else:
-                left.append(synonym)
-        kept.append(replace(entity, synonyms=tuple(left)) if len(left) < len(entity.synonyms) else entity)
+    for number, entity in enumerate(entities):
+        out = [place for place in range(len(entity.synonyms)) if (number, place) in taken]
+        left = tuple(synonym for place, synonym in enumerate(entity.synonyms) if place not in out)
+        mentions += [(entity.synonyms[place].text, entity.id) for place in out]
+        kept.append(replace(entity, synonyms=left) if out else entity)
     return kept, mentions
 
 
 def hold_out(space: EntitySpace, wanted: int, seed: int) -> Holdout:
-    """Take about ``wanted`` synonyms out of a space, no more than the share ``MOST`` of them.
+    """Take about ``wanted`` synonyms out of a space: no more than the share ``MOST`` of them, but one if there is any.
 
-    Only entities that lose a name are encoded anew; the encoder stays as it was fitted.
+    Only entities whose rows that changes are encoded anew; the encoder stays as it was fitted.
     """
     scopes, total = _scopes(space.kb)
     if not total:
@@ -67,9 +71,7 @@ def hold_out(space: EntitySpace, wanted: int, seed: int) -> Holdout:
     mentions = [(text, number) for (text, _), number in zip(pairs, numbers, strict=True)]
     # Stop synonyms are gone already, and those that are left must stay.
     kb = KnowledgeBase.from_entities(kept, name=space.kb.name, stop_synonyms=False, report=_Silent())
-    rows = _rows(space, kb, np.unique(np.asarray(numbers, np.int32)))
-    plain = EntitySpace(kb, space.encoder, rows, ExactIndex(), space.pooling)
-    return Holdout(plain.repooled(space.pooling, ExactIndex()), mentions[:wanted], scopes)
+    return Holdout(update(space, kb, ExactIndex(), refit=False).space, mentions[:wanted], scopes)
 
 
 def hide(gold: Sequence[Collection[int]], share: float, seed: int) -> Ints1d:
@@ -94,16 +96,3 @@ def _scopes(kb: KnowledgeBase) -> tuple[tuple[Scope, ...], int]:
     counts = np.bincount(kb.name_scope, minlength=len(SCOPES))
     exact = int(counts[SCOPES.index("EXACT")])
     return (("EXACT",), exact) if exact else (SCOPES[1:], int(counts[1:].sum()))
-
-
-def _rows(space: EntitySpace, kb: KnowledgeBase, changed: Ints1d) -> EntityRows:
-    """Put plain rows together: fresh ones of the entities changed, the old ones of all others at their new places."""
-    old = space.plain
-    same = ~np.isin(old.owner, changed)
-    owner = old.owner[same]
-    name = old.name[same] - space.kb.primary_names()[owner] + kb.primary_names()[owner]
-    fresh = space.encoder.encode_entities(kb, changed)
-    vectors = stack([old.vectors.take(same), fresh.vectors.half()])
-    owners, names = np.concatenate([owner, fresh.owner]), np.concatenate([name, fresh.name])
-    order = np.lexsort((names, owners))
-    return EntityRows(vectors.take(order), owners[order].astype(np.int32), names[order].astype(np.int32))

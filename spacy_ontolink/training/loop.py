@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, Protocol
 
+import numpy as np
 import torch
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import replacing
-from ..models.devices import pick_device, runs_low
+from ..models.devices import runs_low
 from .checkpoints import load_checkpoint, read_state, save_checkpoint
+from .log import LOG, Step, TrainingLog, read_steps, write_step
+from .memory import naming_memory
+from .processes import Processes
 from .settings import LoopSettings
 
-CHECKPOINT, LOG = ".checkpoint", "log.jsonl"
-"""In the folder of the model: what a resumed run needs, gone when training is done; and a line for every step."""
+CHECKPOINT = ".checkpoint"
+"""In the folder of the model: what a resumed run needs, gone when training is done."""
 
 Tensor = Any
 
@@ -31,8 +36,9 @@ Tensor = Any
 class Task(Protocol):
     """What is trained, and on what.
 
-    ``start_epoch`` and ``loss`` may draw random numbers from torch's global generator, which is seeded by the loop and
-    goes on where it was when training is resumed; any other chance must follow from the seed and the epoch.
+    ``start_epoch`` and ``loss`` may draw random numbers from torch's global generators: the loop seeds them anew for
+    every epoch and step, so that a resumed training draws the same. Any other chance must follow from the seed and the
+    epoch.
     """
 
     @property
@@ -47,35 +53,6 @@ class Task(Protocol):
 
     def save(self, path: Path) -> None:
         """Write the finished model as a folder, whole or not at all."""
-
-
-class Step(NamedTuple):
-    """One update of the weights.
-
-    Attributes:
-        step: Its number, from 1.
-        epoch: Number of the epoch, from 0.
-        progress: The share of the training that is over after it.
-        items: Items seen since the beginning.
-        loss: Mean loss of its items, before the update.
-        learning_rate: That it was taken with.
-        items_per_second: Rate of this step.
-    """
-
-    step: int
-    epoch: int
-    progress: float
-    items: int
-    loss: float
-    learning_rate: float
-    items_per_second: float
-
-
-class TrainingLog(NamedTuple):
-    """What happened: every step since the beginning, and the step after which this run took up the work."""
-
-    steps: list[Step]
-    resumed_after: int = 0
 
 
 Report = Callable[[Step], None]
@@ -93,7 +70,8 @@ def train(
     """Train a model and write it as the folder ``out``, with ``log.jsonl`` beside its files.
 
     A run that was killed goes on from its last checkpoint when it is called again in the same way, with the loss curve
-    that it would have had.
+    that it would have had. Started with ``accelerate launch`` or ``torchrun``, several processes train one model, each
+    on a GPU of its own; a step then has ``batch_size`` items of each.
 
     Args:
         task: What is trained.
@@ -117,54 +95,56 @@ class _Run:
         self, task: Task, settings: LoopSettings, out: Path, report: Report | None, facts: Mapping[str, Any]
     ) -> None:
         self.task, self.settings, self.out, self.report = task, settings, out, report
-        self.same = json.loads(json.dumps({"settings": settings.fixed(), "facts": dict(facts)}, default=str))
-        self.device = pick_device(settings.device)
+        self.processes = Processes.join(settings.device)
+        same = {"settings": {**settings.fixed(), "processes": self.processes.size}, "facts": dict(facts)}
+        self.same = json.loads(json.dumps(same, default=str))
+        self.device = self.processes.device
         self.low = runs_low(settings.dtype, self.device)
         self.steps: list[Step] = []
         self.saved = time.monotonic()
 
     def train(self, beside: Mapping[str, str]) -> TrainingLog:
         """Train, and put the model in the place of the checkpoints."""
-        torch.manual_seed(self.settings.seed)
         self.task.module.to(self.device)
         self.optimizer = _optimizer(self.task.module, self.settings)
         epoch, position = self._resume()
         resumed_after = len(self.steps)
-        self.out.mkdir(parents=True, exist_ok=True)
-        with (self.out / LOG).open("w", encoding="utf-8") as log:
-            for step in self.steps:
-                _write(log, step)
+        with self._open_log() as log:
             while epoch < self.settings.epochs and not self._is_over():
                 self._epoch(epoch, position, log)
                 epoch, position = epoch + 1, 0
                 self._checkpoint("epoch", epoch, 0)
         self.task.module.eval()
-        with replacing(self.out) as folder:
-            self.task.save(folder)
-            for name, text in {LOG: (self.out / LOG).read_text("utf-8"), **beside}.items():
-                (folder / name).write_text(text, "utf-8")
+        if self.processes.first:
+            with replacing(self.out) as folder:
+                self.task.save(folder)
+                for name, text in {LOG: (self.out / LOG).read_text("utf-8"), **beside}.items():
+                    (folder / name).write_text(text, "utf-8")
+        self.processes.wait()
         return TrainingLog(self.steps, resumed_after)
 
     def _epoch(self, epoch: int, position: int, log: IO[str]) -> None:
         """Take the steps of an epoch from ``position`` on, which counts items."""
+        self._seed(epoch, 0)
         items = self.task.start_epoch(epoch)
         if position:  # what start_epoch did, it did with the weights of the epoch's beginning
             load_checkpoint(self.out / CHECKPOINT / "step", self.task.module, self.optimizer)
         self.task.module.train()
-        stride = self.settings.batch_size * self.settings.accumulate
+        stride = self.settings.batch_size * self.settings.accumulate * self.processes.size
         for start in range(position, len(items), stride):
             began = time.monotonic()
             taken = items[start : start + stride]
             before, after = (self._progress(epoch + done / len(items), more)
                              for done, more in ((start, 0), (start + len(taken), 1)))  # fmt: skip
             rate = self.settings.rate((before + after) / 2)
+            self._seed(epoch, len(self.steps) + 1)
             loss = self._step(taken, rate)
             seen = self.steps[-1].items if self.steps else 0
             speed = len(taken) / max(time.monotonic() - began, 1e-9)
             step = Step(len(self.steps) + 1, epoch, after, seen + len(taken), loss, rate, speed)
             self.steps.append(step)
-            _write(log, step)
-            if self.report:
+            write_step(log, step)
+            if self.report and self.processes.first:
                 self.report(step)
             if self._is_over():
                 return
@@ -173,19 +153,22 @@ class _Run:
 
     def _step(self, items: Sequence[Any], rate: float) -> float:
         """Update the weights once; return the mean loss of the items."""
-        total, size = 0.0, self.settings.batch_size
-        with _memory(self.settings):
-            for start in range(0, len(items), size):
-                batch = items[start : start + size]
+        total, size, own = 0.0, self.settings.batch_size, self.processes.share(items)
+        with naming_memory(self.settings):
+            for start in range(0, len(own), size):
+                batch = own[start : start + size]
                 with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.low):
                     loss = self.task.loss(batch) * (len(batch) / len(items))
                 loss.backward()
                 total += loss.item()
+            total = self.processes.sum(total)
             if not math.isfinite(total):
                 where = {"step": len(self.steps) + 1, "block": self.settings.block}
                 raise ConfigError(Errors.NO_LOSS.format(loss=total, rate=rate, **where))
+            trained = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+            self.processes.sum_gradients(trained)
             if self.settings.clip:
-                torch.nn.utils.clip_grad_norm_(self.task.module.parameters(), self.settings.clip)
+                torch.nn.utils.clip_grad_norm_(trained, self.settings.clip)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             self.optimizer.step()
@@ -200,9 +183,29 @@ class _Run:
     def _is_over(self) -> bool:
         return 0 < self.settings.max_steps <= len(self.steps)
 
+    def _seed(self, epoch: int, step: int) -> None:
+        """Seed torch for the beginning of an epoch, step 0, where all processes draw alike, or for a step."""
+        rank = self.processes.rank if step else 0
+        seeds = np.random.SeedSequence([self.settings.seed, epoch, step, rank])
+        torch.manual_seed(int(seeds.generate_state(1)[0]))
+
+    @contextmanager
+    def _open_log(self) -> Iterator[IO[str]]:
+        """Open the log, with the lines of the steps before; only the first process writes one."""
+        if not self.processes.first:
+            with open(os.devnull, "w", encoding="utf-8") as nowhere:
+                yield nowhere
+            return
+        self.out.mkdir(parents=True, exist_ok=True)
+        with (self.out / LOG).open("w", encoding="utf-8") as log:
+            for step in self.steps:
+                write_step(log, step)
+            yield log
+
     def _checkpoint(self, name: str, epoch: int, position: int) -> None:
         state = {**self.same, "epoch": epoch, "position": position, "step": len(self.steps)}
-        save_checkpoint(self.out / CHECKPOINT / name, self.task.module, self.optimizer, state)
+        if self.processes.first:
+            save_checkpoint(self.out / CHECKPOINT / name, self.task.module, self.optimizer, state)
         self.saved = time.monotonic()
 
     def _resume(self) -> tuple[int, int]:
@@ -219,7 +222,7 @@ class _Run:
         state = max(found, key=lambda state: state["step"])
         if states["epoch"]:
             load_checkpoint(folder / "epoch", self.task.module, self.optimizer)
-        self.steps = _read_log(self.out / LOG, state["step"])
+        self.steps = read_steps(self.out / LOG, state["step"])
         return state["epoch"], state["position"]
 
 
@@ -235,38 +238,3 @@ def _optimizer(module: Any, settings: LoopSettings) -> Any:
     groups: list[dict[str, Any]] = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
     kept = [group for group in groups if group["params"]]
     return torch.optim.AdamW(kept, lr=settings.learning_rate, weight_decay=settings.weight_decay)
-
-
-@contextmanager
-def _memory(settings: LoopSettings) -> Iterator[None]:
-    """Turn an out-of-memory error into one that names the setting to change."""
-    try:
-        yield
-    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        said = str(error).lower()
-        if isinstance(error, RuntimeError) and "out of memory" not in said and "allocate memory" not in said:
-            if not isinstance(error, torch.OutOfMemoryError):
-                raise
-        size, accumulate = settings.batch_size, settings.accumulate
-        if size == 1:
-            raise ConfigError(Errors.NO_MEMORY_AT_ALL.format(block=settings.block)) from error
-        half = -(-size // 2)
-        more = accumulate * -(-size // half)
-        raise ConfigError(Errors.NO_MEMORY.format(size=size, half=half, more=more, block=settings.block)) from error
-
-
-def _write(log: IO[str], step: Step) -> None:
-    log.write(json.dumps(step._asdict()) + "\n")
-    log.flush()
-
-
-def _read_log(path: Path, steps: int) -> list[Step]:
-    """Return the first ``steps`` lines of a log; a kill may have cut the last line, which is after the checkpoint."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()[:steps]
-        found = [Step(**json.loads(line)) for line in lines]
-        if len(found) < steps:
-            raise ValueError(f"{len(found)} lines, fewer than the {steps} steps of the checkpoint")
-    except (OSError, ValueError, TypeError) as error:
-        raise StateError(Errors.CHECKPOINT_DAMAGED.format(path=path, reason=error)) from error
-    return found

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from ..errors import ConfigError, DataError, Errors
-from ..models.devices import pick_device, runs_low
+from ..models.devices import runs_low
 from ..types import Floats1d, Reranker
 from .hard_negatives import Negatives
+from .processes import Processes
 from .reranker_data import CandidateSet, Describe, Pool, choose_sets
 from .settings import LoopSettings
 
@@ -45,7 +46,7 @@ class RerankerTask(ABC):
     ) -> None:
         self.pools, self.describe, self.negatives = list(pools), describe, negatives
         self.settings, self.tick = settings, tick
-        self.device = pick_device(settings.device)
+        self.device = Processes.join(settings.device).device  # before anything is loaded onto it
         self.low = runs_low(settings.dtype, self.device)
         if not choose_sets(self.pools, negatives, None, np.random.default_rng(settings.seed)):
             raise DataError(Errors.NO_SETS.format(n=len(self.pools)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..encoders.bi_encoder import entity_lines
 from ..models.devices import quiet
 from ..models.folder import TOWERS, ModelFolder, find_model
 from ..models.marked import MarkedTokenizer, Row
-from ..models.transformer import first_vectors, load_transformer, start_marked, tensors
+from ..models.transformer import check_length, first_vectors, load_transformer, start_marked, tensors
 from ..text import normalise
 from .batches import Example, Relatives, Sampler, draw_names
 from .losses import Tensor, best_of_rows, multi_positive_loss
@@ -21,6 +22,7 @@ from .losses import Tensor, best_of_rows, multi_positive_loss
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
     from .name_model import NameModel
+    from .ngram_model import NgramModel
 
 
 class Alignment:
@@ -31,7 +33,7 @@ class Alignment:
     would have to be tuned by. Names of entities that share a name are never pushed apart.
     """
 
-    def __init__(self, kb: KnowledgeBase, model: NameModel, pairs_per_entity: int, seed: int) -> None:
+    def __init__(self, kb: KnowledgeBase, model: NameModel | NgramModel, pairs_per_entity: int, seed: int) -> None:
         self.kb, self.model, self.most, self.seed = kb, model, pairs_per_entity, seed
         self.relatives = Relatives(kb)
         self.module = model.module
@@ -59,7 +61,7 @@ class Alignment:
         return multi_positive_loss(scores, _mask(positive, scores), _mask(~spared, scores))
 
     def save(self, path: Path) -> None:
-        """Write a sentence-transformers folder."""
+        """Write the folder of the encoder."""
         self.model.save(path)
 
     def _namesakes(self, owner: np.ndarray) -> np.ndarray:
@@ -80,7 +82,13 @@ class MentionsAndNames:
     """
 
     def __init__(
-        self, kb: KnowledgeBase, model: NameModel, examples: Sequence[Example], sampler: Sampler, names: int, seed: int
+        self,
+        kb: KnowledgeBase,
+        model: NameModel | NgramModel,
+        examples: Sequence[Example],
+        sampler: Sampler,
+        names: int,
+        seed: int,
     ) -> None:
         self.kb, self.model, self.examples, self.sampler = kb, model, examples, sampler
         self.names, self.seed = names, seed
@@ -107,7 +115,7 @@ class MentionsAndNames:
         )
 
     def save(self, path: Path) -> None:
-        """Write a sentence-transformers folder."""
+        """Write the folder of the encoder."""
         self.model.save(path)
 
 
@@ -135,10 +143,17 @@ class MentionsAndEntities:
             lengths: The most tokens of a mention with its context, and of an entity.
             temperature: None scores by dot products; a number by cosines divided by it.
             seed: Of new markers and of the order of examples.
+
+        Raises:
+            ConfigError: There is no such model, it cannot be loaded, or it reads less than these lengths.
         """
         self.kb, self.examples, self.sampler, self.seed = kb, examples, sampler, seed
         self.temperature = temperature
-        self.tokenizers, models = _towers(base, seed)
+        folder = ModelFolder.open(find_model(base))
+        for tower, length in zip(TOWERS, lengths, strict=True):
+            path = folder.path / tower if folder.two_towers else folder.path
+            check_length(ModelFolder(path, {}), f"{tower}_tokens", length)
+        self.tokenizers, models = _towers(folder, seed)
         self.module = torch.nn.ModuleDict(dict(zip(TOWERS, models, strict=True)))
         self._marked = [MarkedTokenizer(tokenizer, *lengths, pair=False) for tokenizer in self.tokenizers]
 
@@ -173,11 +188,8 @@ class MentionsAndEntities:
         return first_vectors(model, tensors(self._marked[tower].pad(rows), str(model.device))).float()
 
 
-def _towers(base: str, seed: int) -> tuple[list[Any], list[Any]]:
+def _towers(folder: ModelFolder, seed: int) -> tuple[list[Any], list[Any]]:
     """Return the tokenizers and models of both sides, equal at first unless the folder has two."""
-    import tempfile
-
-    folder = ModelFolder.open(find_model(base))
     if folder.two_towers:
         loaded = [load_transformer(folder.path / tower) for tower in TOWERS]
     else:

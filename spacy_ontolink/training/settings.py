@@ -125,6 +125,33 @@ class NamesModel:
 
 
 @dataclass(frozen=True)
+class NgramsModel:
+    """A name encoder that sums learned vectors of n-grams and words; it needs no model to start from.
+
+    Attributes:
+        base: A folder of such an encoder to go on from; null starts from the n-grams of the ontology's names.
+        kind: Which of the retrievers this is.
+        dimensions: Of its vectors; one to go on from has its own.
+        dropout: Share of a name's n-grams that are left out in training.
+        temperature: Divides cosines in the loss.
+        names: The most names of an entity that a mention is compared with in a batch; the best one counts.
+    """
+
+    base: str | None = None
+    kind: Literal["ngrams"] = "ngrams"
+    dimensions: int = 128
+    dropout: float = 0.0
+    temperature: float = 0.05
+    names: int = 2
+
+    def __post_init__(self) -> None:
+        check_setting("model.dimensions", self.dimensions, self.dimensions > 0, "a positive number")
+        check_setting("model.dropout", self.dropout, 0 <= self.dropout < 1, "a share from 0 to below 1")
+        check_setting("model.temperature", self.temperature, self.temperature > 0, "a number above 0")
+        check_setting("model.names", self.names, self.names > 0, "a positive number")
+
+
+@dataclass(frozen=True)
 class TowersModel:
     """BLINK's bi-encoder: two towers, a row for each entity.
 

@@ -14,8 +14,8 @@ import numpy as np
 from ..fusion import batch_fuse, batch_order
 from ..indexes.exact import ExactIndex
 from ..space import CandidateScores, EntitySpace, Pooling, Query, encode, retrieve
-from ..types import Bools1d, Floats1d, Floats2d, Ints1d, Ints2d
-from .grids import ALPHAS, POOLING, Setting, Step, cross_fitted, tune_grid, weight_grid
+from ..types import Bools1d, Floats2d, Ints1d, Ints2d
+from .grids import ALPHAS, POOLING, Setting, Step, tune_grid, weight_grid
 
 Tick = Callable[[int, int], None]
 
@@ -209,51 +209,3 @@ def tune_alpha(pools: Pools, base: Mapping[str, float], context: str, present: f
 
     grid: list[Setting] = [{"alpha": alpha} for alpha in ALPHAS]
     return tune_grid("fusion", "recall_at_1", grid, right_of, present={"alpha": present}, fold=pools.fold)
-
-
-def tune_cascade(pools: Pools, base: str, context: str, weights: Mapping[str, float], decided: Bools1d) -> Step:
-    """Find the smallest lead in ``base`` at which the context stage may be left out at no loss of Recall@1.
-
-    Args:
-        pools: Pools.
-        base: The view whose lead decides.
-        context: The view that costs.
-        weights: Of the views in the mix.
-        decided: Which mentions are the unique name of their first candidate, (B,).
-    """
-    full = pools.right_first(pools.fused(weights))
-    alone = pools.right_first(pools.views[base])
-    lead = leads(pools.views[base], pools.valid)
-    known = lead[np.isfinite(lead) & (lead > 0)]
-    levels = np.unique(np.round(np.quantile(known, np.linspace(0, 0.95, 20)), 4)) if len(known) else known
-    rules: list[tuple[Setting, Bools1d]] = [
-        ({"cascade_exact": False, "cascade_margin": None}, np.zeros(len(full), bool)),
-        ({"cascade_exact": True, "cascade_margin": None}, decided),
-    ]
-    rules += [({"cascade_exact": True, "cascade_margin": float(m)}, decided | (lead >= m)) for m in levels if m > 0]
-    right = np.stack([np.where(passed, alone, full) for _, passed in rules])
-    passed = np.stack([passed for _, passed in rules])
-
-    def choose(part: Bools1d) -> int:
-        values = right[:, part].mean(axis=1)
-        fine = np.flatnonzero(values >= values[0])
-        return int(fine[passed[fine][:, part].mean(axis=1).argmax()])
-
-    values, shares = right.mean(axis=1), passed.mean(axis=1)
-    best = choose(np.ones(len(full), bool))
-    curve: list[Setting] = [
-        rule | {"passed_over": float(share), "value": float(value)}
-        for (rule, _), share, value in zip(rules, shares, values, strict=True)
-    ]
-    honest = float(cross_fitted(right, pools.fold, choose).mean())
-    note = f"passes over {shares[best]:.0%} of the mentions"
-    facts = (dict(rules[0][0]), dict(rules[best][0]), float(values[0]), float(values[best]), honest)
-    return Step("cascade", "recall_at_1", len(full), *facts, curve, note)
-
-
-def leads(scores: Floats2d, valid: np.ndarray) -> Floats1d:
-    """Return the lead of the best over the second best, (B,); infinite for a single one, NaN for none."""
-    known = np.where(valid & np.isfinite(scores), scores, -np.inf)
-    ordered = -np.sort(-np.pad(known, ((0, 0), (0, 1)), constant_values=-np.inf), axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(ordered[:, 0] - ordered[:, 1], np.float32)

@@ -7,6 +7,7 @@ import spacy_ontolink
 from spacy_ontolink import cli
 from spacy_ontolink.errors import DataError
 
+COMMANDS = ["build", "link", "evaluate", "search", "explain", "info", "demo", "train"]
 COMMANDS = ["build", "update", "link", "evaluate", "pairs", "tune", "search", "explain", "info", "demo"]
 
 

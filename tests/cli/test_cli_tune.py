@@ -233,6 +233,7 @@ def test_without_matplotlib_there_are_no_curves(ontolink, signs, dev, tmp_path, 
         (["a", "b", "c"], "one DEV and one OUT, not 3 paths"),
         (["out", "--hide", "1.5"], "--hide"),
         (["out", "--precision", "2"], "--precision"),
+        (["out", "--seed", "-1"], "--seed"),
         (["taken"], "is not empty and is no pipeline"),
     ],
 )
@@ -256,3 +257,172 @@ def test_an_ontology_without_synonyms(refused, tmp_path):
     with pytest.raises(SystemExit):
         main(["build", str(tmp_path / "bare.jsonl"), str(tmp_path / "bare")])
     assert "has no synonyms to hold out" in refused("tune", tmp_path / "bare", tmp_path / "out")
+
+
+def altered(path, out, alter):
+    """Save a pipeline anew under another name, altered."""
+    nlp = spacy.load(path)
+    alter(nlp)
+    nlp.to_disk(out)
+    return out
+
+
+def lines_of(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("text", ["漢字", "   x"])
+def test_mentions_none_of_which_has_candidates(refused, signs, tmp_path, text):
+    rows = [{"text": text, "mentions": [{"start": 0, "end": 2, "kb_ids": ["S:00"]}]}] * 40
+    said = refused("tune", signs, lines_of(tmp_path / "dev.jsonl", rows), tmp_path / "out")
+    assert "None of 40 mention(s) gets a candidate from 'ontolink_retriever'" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_labels_that_the_retriever_leaves_alone(ontolink, refused, signs, dev, tmp_path):
+    def choose(nlp):
+        nlp.get_pipe_config("ontolink_retriever")["labels"] = ["X"]
+
+    other = altered(signs, tmp_path / "other", choose)
+    assert "'ontolink_retriever' links X; these are SIGN" in refused("tune", other, dev, tmp_path / "out")
+    rows = [json.loads(line) for line in dev.read_text("utf-8").splitlines()]
+    for row in rows[:60]:
+        row["mentions"][0]["label"] = "X"
+    result = ontolink("tune", other, lines_of(tmp_path / "some.jsonl", rows), tmp_path / "out")
+    assert result.code == 0, result.err
+    assert "Tuned on 60 mentions of 84 of some.jsonl; 24 others of labels" in result.out
+    facts = read_json(tmp_path / "out" / "tuning.json")
+    assert (facts["mentions"], facts["of_other_labels"], facts["nil"]["n"]) == (60, 24, 60)
+
+
+def test_mentions_without_candidates_count_as_nil(ontolink, signs, dev, tmp_path):
+    rows = [json.loads(line) for line in dev.read_text("utf-8").splitlines()]
+    rows += [{"text": "漢字", "mentions": [{"start": 0, "end": 2, "kb_ids": []}]}] * 30
+    result = ontolink("tune", signs, lines_of(tmp_path / "more.jsonl", rows), tmp_path / "out", "--hide", 0)
+    assert result.code == 0, result.err
+    facts = read_json(tmp_path / "out" / "tuning.json")
+    nil = facts["nil"]
+    assert (facts["mentions"], nil["n"], nil["without_candidates"]) == (114, 114, 30)
+    assert nil["n_nil"] == facts["without_gold"] + facts["with_unknown_gold_only"] > 30
+    assert f"NIL: {nil['n_nil']} of 114 mentions (" in result.out
+    assert "; 30 mentions without candidates answered NIL; " in result.out
+
+
+def test_unknown_ids_only(ontolink, pilot, dev, tmp_path):
+    rows = [json.loads(line) for line in dev.read_text("utf-8").splitlines()]
+    for row in rows:
+        row["mentions"][0]["kb_ids"] = ["X:1"]
+
+    def weigh(nlp):
+        nlp.get_pipe_config("ontolink_fuse")["weights"] = {"surface": 0.5, "context": 0.5}
+
+    mixed = altered(pilot, tmp_path / "mixed", weigh)
+    result = ontolink("tune", mixed, lines_of(tmp_path / "unknown.jsonl", rows), tmp_path / "out")
+    assert result.code == 0, result.err
+    assert "cascade" in steps_of(tmp_path / "out")
+    assert [step["n"] for step in steps_of(tmp_path / "out").values()] == [0, 0, 0, 0]
+    assert "no calibration: 84 mention(s), 0 of them linked rightly" in result.out
+
+
+class Failing(Oracle):
+    def score(self, mentions, candidates):
+        return [np.full(len(texts), np.nan, "f4") for texts in candidates]
+
+
+def test_a_context_stage_that_fails_on_all(refused, pilot, dev, tmp_path):
+    registry.ontolink_rerankers.register("test.Failing.v1", func=Failing)
+
+    def fail(nlp):
+        nlp.remove_pipe("ontolink_context_rerank")
+        config = {"reranker": {"@ontolink_rerankers": "test.Failing.v1"}}
+        nlp.add_pipe("ontolink_context_rerank", config=config, before="ontolink_fuse")
+
+    failing = altered(pilot, tmp_path / "failing", fail)
+    assert "'ontolink_context_rerank' gave none of 84 mention(s) a score" in refused(
+        "tune", failing, dev, tmp_path / "out"
+    )
+
+
+def test_alpha_without_calibration_is_applied(ontolink, pilot, dev, tmp_path):
+    bare = altered(pilot, tmp_path / "bare", lambda nlp: nlp.remove_pipe("ontolink_fuse"))
+    rows = [row for row in map(json.loads, dev.read_text("utf-8").splitlines()) if "type" in row["text"]]
+    result = ontolink("tune", bare, lines_of(tmp_path / "few.jsonl", rows[:18]), tmp_path / "out", "--hide", 0)
+    assert result.code == 0, result.err
+    assert "no calibration: 18 mention(s)" in result.out
+    step, nlp = steps_of(tmp_path / "out")["fusion"], spacy.load(tmp_path / "out")
+    assert step["before"] == {"alpha": 1.0}
+    assert step["after"] != step["before"]
+    fuser = nlp.get_pipe("ontolink_fuse")
+    assert fuser.weights["context"] == step["after"]["alpha"]
+    assert fuser.calibration is None
+
+
+def test_the_last_stage_decides_before(ontolink, pilot, dev, tmp_path):
+    def turn(nlp):
+        nlp.remove_pipe("ontolink_fuse")
+        nlp.remove_pipe("ontolink_surface_rerank")
+        nlp.add_pipe("ontolink_surface_rerank")
+
+    turned = altered(pilot, tmp_path / "turned", turn)
+    assert ontolink("tune", turned, dev, tmp_path / "out", "--hide", 0).code == 0
+    steps = steps_of(tmp_path / "out")
+    assert steps["fusion"]["before"] == {"alpha": 0.0}
+    assert steps["fusion"]["value_before"] == pytest.approx(steps["surface"]["value_after"])
+    assert spacy.load(tmp_path / "out").pipe_names[-3:] == [
+        "ontolink_context_rerank", "ontolink_surface_rerank", "ontolink_fuse",
+    ]  # fmt: skip
+
+
+def test_the_threshold_of_the_retriever_is_told(ontolink, signs, dev, tmp_path):
+    def reject(nlp):
+        nlp.get_pipe_config("ontolink_retriever")["threshold"] = 0.95
+
+    strict = altered(signs, tmp_path / "strict", reject)
+    result = ontolink("tune", strict, dev, tmp_path / "out")
+    assert result.code == 0, result.err
+    step = steps_of(tmp_path / "out")["threshold"]
+    assert step["before"] == {"threshold": None, "retriever_threshold": 0.95}
+    assert step["after"]["retriever_threshold"] is None
+    assert step["value_before"] < steps_of(tmp_path / "out")["retriever"]["value_after"]
+    assert "(before: retriever_threshold = 0.95" in result.out
+    assert spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").settings.threshold is None
+    few = ontolink("tune", strict, dev, tmp_path / "few", "--limit", 10)
+    assert " Rejected as before: retriever_threshold = 0.95" in few.out
+    assert spacy.load(tmp_path / "few").get_pipe("ontolink_retriever").settings.threshold == 0.95
+
+
+def test_tuning_again_begins_with_what_was_tuned(ontolink, signs, dev, tmp_path):
+    assert ontolink("tune", signs, dev, tmp_path / "once", "--precision", 0.7).code == 0
+    tuned = spacy.load(tmp_path / "once").get_pipe("ontolink_fuse")
+    assert ontolink("tune", tmp_path / "once", dev, tmp_path / "twice").code == 0
+    assert steps_of(tmp_path / "twice")["threshold"]["before"] == {"threshold": tuned.threshold}
+    result = ontolink("tune", tmp_path / "once", dev, tmp_path / "few", "--limit", 10)
+    assert f" Rejected as before: threshold = {tuned.threshold}" in result.out
+    again = spacy.load(tmp_path / "few").get_pipe("ontolink_fuse")
+    assert (again.threshold, again.calibration) == (tuned.threshold, tuned.calibration)
+
+
+def test_a_second_surface_stage(ontolink, pilot, dev, tmp_path):
+    def double(nlp):
+        for name in ("ontolink_context_rerank", "ontolink_fuse"):
+            nlp.remove_pipe(name)
+        nlp.add_pipe("ontolink_surface_rerank", "second", config={"pooling": 0.4})
+        nlp.add_pipe("ontolink_fuse")
+
+    two = altered(pilot, tmp_path / "two", double)
+    result = ontolink("tune", two, dev, tmp_path / "out")
+    assert result.code == 0, result.err
+    assert "'ontolink_surface_rerank' stays as it is: 'second' after it is tuned instead" in result.out
+    assert steps_of(tmp_path / "out")["surface"]["before"]["pooling"] == 0.4
+    config = spacy.load(tmp_path / "out").config["components"]
+    assert config["ontolink_surface_rerank"]["pooling"] == 0.0
+
+
+def test_a_single_synonym_is_held_out(ontolink, tmp_path):
+    rows = [{"id": "T:1", "name": "one", "synonyms": ["ones"]}, {"id": "T:2", "name": "two"}]
+    with pytest.raises(SystemExit):
+        main(["build", str(lines_of(tmp_path / "few.jsonl", rows)), str(tmp_path / "few")])
+    result = ontolink("tune", tmp_path / "few", tmp_path / "out", "--hide", 0)
+    assert result.code == 0, result.err
+    assert "tuned on 1 EXACT synonym held out" in result.out

@@ -1,10 +1,11 @@
+import json
 import pickle
 
 import numpy as np
 import pytest
 import spacy
 
-from spacy_ontolink.errors import ConfigError
+from spacy_ontolink.errors import ConfigError, LLMError
 from spacy_ontolink.files import read_json, write_json
 from spacy_ontolink.registry import registry
 
@@ -15,14 +16,17 @@ CONTEXT = "ontolink_context_rerank"
 class LengthReranker:
     """Prefers long names; keeps what it was asked, and fails where it is told to."""
 
-    def __init__(self, seen, sign=1.0, broken=()):
-        self.seen, self.sign, self.broken = seen, sign, broken
+    def __init__(self, seen, sign=1.0, broken=(), failure="nan"):
+        self.seen, self.sign, self.broken, self.failure = seen, sign, broken, failure
         self.id = f"length:{sign}"
 
     def score(self, mentions, candidates):
         self.seen += zip(mentions, candidates, strict=True)
         return [
-            np.array([np.nan if text.name in self.broken else self.sign * len(text.name) for text in texts], np.float32)
+            np.array(
+                [float(self.failure) if text.name in self.broken else self.sign * len(text.name) for text in texts],
+                np.float32,
+            )
             for texts in candidates
         ]
 
@@ -35,7 +39,7 @@ class LengthReranker:
         return self
 
     def __deepcopy__(self, memo):
-        return LengthReranker(self.seen, self.sign, self.broken)
+        return LengthReranker(self.seen, self.sign, self.broken, self.failure)
 
 
 @pytest.fixture
@@ -43,7 +47,8 @@ def seen():
     """Register ``test.Length.v1``; the list of all that it was asked to score."""
     seen = []
     registry.ontolink_rerankers.register(
-        "test.Length.v1", func=lambda sign=1.0, broken=(): LengthReranker(seen, sign, broken)
+        "test.Length.v1",
+        func=lambda sign=1.0, broken=(), failure="nan": LengthReranker(seen, sign, broken, failure),
     )
     return seen
 
@@ -111,17 +116,38 @@ def test_candidates_that_were_not_asked_count_as_the_worst_of_those_that_were(ma
         assert all(fused == lowest for context, fused in rows if context is None)
 
 
-def test_failed_items_cost_themselves_only(make_reranked):
-    whole, broken = make_reranked()(TEXT), make_reranked({"broken": ["body fat percentage"]})(TEXT)
+@pytest.mark.parametrize("failure", ["nan", "inf"])
+def test_failed_items_cost_themselves_only(make_reranked, failure):
+    whole, broken = make_reranked()(TEXT), make_reranked({"broken": ["body fat percentage"], "failure": failure})(TEXT)
     for one, other in zip(whole.ents, broken.ents, strict=True):
         expected = scores(one) | ({"T:1": None} if "T:1" in scores(one) else {})
         assert scores(other) == expected
+        json.dumps(other._.ontolink, allow_nan=False)
 
 
 def test_a_reranker_that_fails_at_all_changes_no_answer(make_reranked, make_nlp):
     names = ["body fat percentage", "milk yield", "yield trait", "β-carotene level", "café fibre"]
     doc = make_reranked({"broken": names})(TEXT)
     assert [span.kb_id_ for span in doc.ents] == [span.kb_id_ for span in make_nlp()(TEXT).ents]
+
+
+def test_a_missing_answer_costs_its_batch_where_errors_are_handled(make_reranked, monkeypatch):
+    score = LengthReranker.score
+
+    def refuse(self, mentions, candidates):
+        if any(mention.left.startswith("odd") for mention in mentions):
+            raise LLMError("'no' is not among the most probable next tokens")
+        return score(self, mentions, candidates)
+
+    monkeypatch.setattr(LengthReranker, "score", refuse)
+    nlp = make_reranked(batch_size=1)
+    with pytest.raises(LLMError, match="not among"):
+        list(nlp.pipe(["milk yield", "odd milk yield"]))
+    failed = []
+    nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, len(docs), str(error))))
+    docs = list(nlp.pipe(["milk yield", "odd milk yield", "BF"]))
+    assert [doc.text for doc in docs] == ["milk yield", "BF"]
+    assert failed == [(CONTEXT, 1, "'no' is not among the most probable next tokens")]
 
 
 def test_the_cascade_passes_over_unique_names_and_counts_them(make_reranked, seen):

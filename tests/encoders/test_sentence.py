@@ -14,6 +14,7 @@ from spacy.tokens import Span
 from spacy_ontolink import errors
 from spacy_ontolink.encoders.sentence import SentenceEncoder, make_sentence_encoder
 from spacy_ontolink.errors import ConfigError, MissingExtraError, StateError
+from spacy_ontolink.files import read_checked_json, write_checked_json
 from spacy_ontolink.kb.readers import make_ontology_reader
 from spacy_ontolink.models import devices
 from spacy_ontolink.models import folder as model_folder
@@ -181,9 +182,9 @@ def test_damage_is_named(encoder, tmp_path):
 @pytest.mark.parametrize("name", ["../../evil.txt", "/tmp/evil.txt", "C:\\evil.txt", "a/../../evil.txt"])
 def test_a_saved_name_cannot_lead_out_of_the_folder(encoder, tmp_path, name):
     encoder.to_disk(tmp_path / "saved")
-    settings = json.loads((tmp_path / "saved" / "sentence.json").read_text())
+    settings = read_checked_json(tmp_path / "saved" / "sentence.json")
     settings["files"][name] = "0" * 64
-    (tmp_path / "saved" / "sentence.json").write_text(json.dumps(settings))
+    write_checked_json(tmp_path / "saved" / "sentence.json", settings)
     (tmp_path / "evil.txt").write_text("outside")
     with pytest.raises(StateError, match="is not the name of a file in it"):
         make_sentence_encoder("/gone/plain", device="cpu").from_disk(tmp_path / "saved")

@@ -1,4 +1,5 @@
 import copy
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -9,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.errors import ConfigError, LLMError, StateError
 from spacy_ontolink.llms import cached
 from spacy_ontolink.llms.cached import make_cached_llm
 from spacy_ontolink.types import LLM, Prompt, Usage
@@ -95,6 +96,30 @@ def test_failures_are_asked_again(llm):
         rows = llm.choose(prompts("?", "a"), ["yes", "no"])
         assert np.isnan(rows[0]).all() and rows[1].tolist() == [4, 3]
     assert llm.llm.asked == ["?", "a", "?", "a", "?", "?"]
+
+
+class Refusing(Echo):
+    """Answers up to the first "!…"."""
+
+    def choose(self, prompts, answers):
+        some = [*itertools.takewhile(lambda prompt: not prompt.text.startswith("!"), prompts)]
+        rows = super().choose(some, answers)
+        if len(some) < len(prompts):
+            error = LLMError("a missing answer")
+            error.answered = dict(zip(some, rows, strict=True))
+            raise error
+        return rows
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_an_error_does_not_cost_what_was_answered_before(path, twice):
+    model = Refusing()
+    llm = make_cached_llm(make_cached_llm(model, f"{path}-inner") if twice else model, str(path))
+    with pytest.raises(LLMError, match="a missing answer"):
+        llm.choose(prompts("a", "?", "b", "!", "c"), ["yes", "no"])
+    again = make_cached_llm(Echo(), str(path))
+    assert np.isfinite(again.choose(prompts("a", "b"), ["yes", "no"])).all()
+    assert again.llm.asked == [] and model.asked == ["a", "?", "b"]
 
 
 @pytest.mark.parametrize("text", ["", "\ud83d", "\0", "line\r\n\u2028", "\U0001f600"])

@@ -1,4 +1,5 @@
 import copy
+import gzip
 import json
 import logging
 import multiprocessing
@@ -14,11 +15,13 @@ from server import FakeServer, Reply, says
 
 from spacy_ontolink.errors import ConfigError, LLMError, StateError
 from spacy_ontolink.llms import retrying
+from spacy_ontolink.llms.cached import make_cached_llm
 from spacy_ontolink.llms.openai import make_openai_llm
 from spacy_ontolink.types import LLM, Prompt, Usage
 
 pytest.importorskip("openai")
-KEY = "sk-very-secret-0123456789"
+KEY = "sk-very/secret+0123456789"
+ESCAPED = "".join(f"\\u{ord(letter):04X}" for letter in KEY[:5]) + KEY[5:].replace("/", "\\/")
 
 
 @pytest.fixture(autouse=True)
@@ -100,11 +103,45 @@ def test_a_missing_answer_is_no_improbable_one(server):
         connect(server).choose(prompts("?"), ["yes", "no"])
 
 
+def test_a_missing_answer_does_not_cost_the_others_in_a_cache(server, tmp_path):
+    def answer(request):
+        return says(request, "yes", {"yes": -0.1} if request.text == "3" else {"yes": -0.1, "no": -3.0})
+
+    server.answer = answer
+    llm = make_cached_llm(connect(server, concurrency=1), str(tmp_path / "answers.sqlite"))
+    with pytest.raises(LLMError, match=r"'no' is not among.*Answers to other prompts stay in the cache"):
+        llm.choose(prompts(*"012345"), ["yes", "no"])
+    assert np.isfinite(llm.choose(prompts(*"01245"), ["yes", "no"])).all()
+    assert sorted(request.text for request in server.requests) == [*"012345"]  # none of them twice
+
+
 def test_an_item_without_a_token_fails_alone(server):
     top = {"yes": -0.1, "no": -3.0}
     server.answer = lambda request: says(request, "", {} if request.text == "b" else top)
     scores = connect(server).choose(prompts("a", "b"), ["yes", "no"])
     assert np.isfinite(scores[0]).all() and np.isnan(scores[1]).all()
+
+
+@pytest.mark.parametrize("logprob", ["1e308", "0.01", "-1" + "0" * 400, "1" + "0" * 400, "NaN", '"-1"', "null", "true"])
+@pytest.mark.parametrize("frame", [None, ("<", ">")])
+def test_what_is_no_log_probability_costs_its_item_only(server, logprob, frame, caplog):
+    def answer(request):
+        reply = says(request, "yes", {"yes": -0.5, "no": -7.25})
+        reply.body = json.dumps(reply.body)
+        if request.text.strip("<>") == "bad":
+            reply.body = reply.body.replace("-7.25", logprob)
+        return Reply(reply.body.encode())
+
+    server.answer = answer
+    llm = connect(server)
+    rows = llm.choose([Prompt(text, frame=frame) for text in ("a", "bad", "b")], ["yes", "no"])
+    assert np.isnan(rows[1]).all() and rows[[0, 2]].tolist() == [[-0.5, -7.25]] * 2
+    assert llm.usage[:2] == (2, 1) and "malformed answer" in caplog.text
+
+
+def test_a_probability_rounded_to_more_than_one_is_one(server):
+    server.answer = lambda request: says(request, "yes", {"yes": 1e-6, "no": -20})
+    assert connect(server).choose(prompts("?"), ["yes", "no"]).tolist() == [[0, -20]]
 
 
 BAD = {
@@ -138,10 +175,11 @@ def test_a_bad_reply_costs_its_item_only(server, kind, caplog):
     assert not caplog.records
 
 
-def test_odd_counts_and_text_are_taken(server):
+@pytest.mark.parametrize("usage", [{"prompt_tokens": "7"}, {"prompt_tokens": -3, "completion_tokens": True}, [1]])
+def test_odd_counts_and_text_are_taken(server, usage):
     def answer(request):
         reply = says(request, "half \ud83d, whole \ud83d\ude00")
-        reply.body["usage"] = {"prompt_tokens": "7"}
+        reply.body["usage"] = usage
         return reply
 
     server.answer = answer
@@ -223,7 +261,9 @@ def test_a_server_that_comes_back_is_used_again(server):
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply({}, delay=30), Reply({"a": "x" * 1000}, slowly=0.05)], ids=["hangs", "trickles"]
+    "reply",
+    [Reply({}, delay=30), Reply({"a": "x" * 1000}, slowly=0.05), Reply({"a": "x" * 1000}, 500, slowly=0.05)],
+    ids=["hangs", "trickles", "trickles an error"],
 )
 def test_a_hanging_server_costs_bounded_time(server, reply, caplog):
     server.answer = lambda request: reply
@@ -231,6 +271,38 @@ def test_a_hanging_server_costs_bounded_time(server, reply, caplog):
     assert connect(server, timeout=0.3, max_tries=2, concurrency=2).generate(prompts(*"abcdefgh")) == [None] * 8
     assert time.monotonic() - start < 5
     assert "no answer in time" in caplog.text
+
+
+LARGE = b'{"choices": [{"message": {"content": "%s"}}]}' % (b"a" * (1 << 25))
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(LARGE), "an answer of more than 16777216 bytes"),
+        (Reply(LARGE, 500), "an answer of more than 16777216 bytes"),
+        (Reply(gzip.compress(LARGE), headers={"Content-Encoding": "gzip"}), r"a compressed answer (gzip)"),
+    ],
+    ids=["large", "large error", "compressed"],
+)
+def test_an_answer_of_any_size_costs_bounded_memory(server, reply, reason, caplog):
+    server.answer = lambda request: reply if request.text == "bad" else says(request, request.text)
+    assert connect(server, concurrency=1).generate(prompts("a", "bad", "b")) == ["a", None, "b"]
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+    assert reason in caplog.text and len(caplog.text) < 1000
+
+
+def test_a_process_that_was_suspended_gives_an_item_up(monkeypatch):
+    tries = retrying.Retrying(max_tries=9, seconds=0.1)
+    monkeypatch.setattr(tries._stop, "wait", lambda seconds: time.sleep(0.2))
+    left = []
+
+    def attempt(seconds):
+        left.append(seconds)
+        raise retrying.GaveUpError("status 503", "busy", again=True)
+
+    assert tries.run(attempt) == retrying.Failed("status 503", "busy")
+    assert len(left) == 1 and left[0] > 0 and not tries.broken
 
 
 def test_concurrency_is_bounded_and_used(server):
@@ -251,7 +323,12 @@ def test_concurrency_is_bounded_and_used(server):
             Reply({"error": {"message": f"Incorrect key: {KEY}"}}, 401),
             r"401: Incorrect key: \*\*\*\. Set .* OPENAI_API_KEY",
         ),
-        (Reply(f"who is {KEY}?".encode(), 403), r"who is \*\*\*"),
+        (Reply(f"who is {KEY}?".encode(), 403), r"who is \*\*\*\?"),
+        (
+            Reply({"error": {"message": f"Incorrect key: {KEY[:9]}****6789 ({KEY[:7]})"}}, 401),
+            r": \*{7}6789 \(sk-very\)",
+        ),
+        (Reply(b'{"key": "%s"' % ESCAPED.encode(), 403), r"key\": \"\*\*\*\""),
         (
             Reply({"error": {"message": "no model 'tiny'", "code": "model_not_found"}}, 404),
             "no model 'tiny'.*end in /v1",
@@ -281,9 +358,13 @@ def test_the_key_is_sent_and_nowhere_else(server, monkeypatch, caplog, tmp_path)
     server.answer = lambda request: says(request, f"you are {request.headers['authorization']}")
     assert llm.generate(prompts("x")) == ["you are Bearer ***"]
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    echo = b'{"choices": [{"message": {"content": "you are %s"}}]%s' % (ESCAPED.encode(), b"}")
+    for body, answer in [(echo, "you are ***"), (echo[:-1], None), (b'{"%s": 1' % ESCAPED.encode(), None)]:
+        server.answer = lambda request, body=body: Reply(body)
+        assert connect(server, api_key_env="MY_KEY").generate(prompts("x")) == [answer]
     llm.to_disk(tmp_path / "llm")
     written = "".join(path.read_text() for path in (tmp_path / "llm").iterdir())
-    assert "***" in caplog.text
+    assert "***" in caplog.text and ESCAPED not in caplog.text
     assert KEY not in caplog.text + repr(llm) + repr(vars(llm)) + llm.id + written + repr(pickle.dumps(llm))
 
 
@@ -352,6 +433,10 @@ def test_saving(tmp_path):
     moved = make_openai_llm("tiny", "https://elsewhere.example/v1")
     assert moved.from_disk(tmp_path / "llm") is moved
     with pytest.raises(StateError, match="the language model tiny, but is opened with big"):
+        make_openai_llm("big").from_disk(tmp_path / "llm")
+    file = tmp_path / "llm" / "openai.json"
+    file.write_text(file.read_text().replace("tiny", "big"))
+    with pytest.raises(StateError, match=r"openai\.json is damaged"):
         make_openai_llm("big").from_disk(tmp_path / "llm")
 
 

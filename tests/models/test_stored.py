@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.files import write_checked_json
 from spacy_ontolink.models.folder import ModelFolder
 from spacy_ontolink.models.stored import StoredModel
 
@@ -74,7 +75,11 @@ def test_damage_is_named(folder, tmp_path):
     stored.from_disk(tmp_path / "saved")
     with pytest.raises(StateError, match=r"model\.safetensors is damaged \(not as it was saved\)"):
         stored.checked()
-    (tmp_path / "saved" / "part.json").write_text('{"files": []}')
+    file = tmp_path / "saved" / "part.json"
+    file.write_text(file.read_text().replace('"length": 7', '"length": 8'))
+    with pytest.raises(StateError, match=r"part\.json is damaged \(its checksum differs"):
+        make("source").from_disk(tmp_path / "saved")
+    write_checked_json(file, {"files": []})
     with pytest.raises(StateError, match=r"part\.json is damaged"):
         make("source").from_disk(tmp_path / "saved")
     (tmp_path / "saved" / "part.json").unlink()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from spacy_ontolink.errors import ConfigError, LLMError, StateError
-from spacy_ontolink.files import read_json, write_json
+from spacy_ontolink.files import read_json, write_checked_json, write_json
 from spacy_ontolink.rerankers.yes_no import QWEN3_FRAME, YesNo, make_yes_no
 from spacy_ontolink.types import EntityText, Mention, Reranker, Usage
 
@@ -177,8 +177,12 @@ def test_other_settings_than_the_saved_ones_are_refused_and_damage_is_named(rera
         make_yes_no(Judge(), template="chat").from_disk(tmp_path / "saved")
     with pytest.raises(StateError, match="but the config says Judge"):
         make_yes_no(Judge(), instruction="Judge.").from_disk(tmp_path / "saved")
-    (tmp_path / "saved" / "yes_no.json").write_text("{}")
-    with pytest.raises(StateError, match=r"yes_no\.json is damaged"):
+    file = tmp_path / "saved" / "yes_no.json"
+    file.write_text(file.read_text().replace("entry", "entity"))
+    with pytest.raises(StateError, match=r"yes_no\.json is damaged \(its checksum differs"):
+        make_yes_no(Judge()).from_disk(tmp_path / "saved")
+    write_checked_json(file, {})
+    with pytest.raises(StateError, match=r"yes_no\.json is damaged \(no 'instruction'"):
         make_yes_no(Judge()).from_disk(tmp_path / "saved")
     with pytest.raises(StateError, match=r"yes_no\.json is damaged \(missing"):
         make_yes_no(Judge()).from_disk(tmp_path / "nothing")

@@ -1,11 +1,14 @@
 import random
 
+import numpy as np
 import pytest
 
 from spacy_ontolink.encoders.lexical import make_lexical_encoder
 from spacy_ontolink.indexes.exact import ExactIndex
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.space import EntitySpace, Pooling
+from spacy_ontolink.training.grids import folds
+from spacy_ontolink.training.tuning import Pools
 from spacy_ontolink.types import Entity, Synonym
 
 PARTS = "arm leg heart liver kidney eye ear skin bone brain".split()
@@ -30,3 +33,17 @@ def signs() -> KnowledgeBase:
 @pytest.fixture(scope="session")
 def space(signs) -> EntitySpace:
     return EntitySpace.build(signs, make_lexical_encoder(), ExactIndex(), Pooling(names=0.5))
+
+
+@pytest.fixture
+def pools():
+    """Views of 200 pools: the surface is right for half, the context for three quarters, and where surface is not."""
+    rng = np.random.default_rng(0)
+    right = np.zeros((200, 5), bool)
+    right[:, 2] = True
+    surface, context = (rng.normal(size=(200, 5)).astype(np.float32) for _ in range(2))
+    surface[:100, 2] += 9
+    context[50:, 2] += 4
+    tie = np.tile(np.arange(5, dtype=np.int32), (200, 1))
+    views = {"retriever": surface * 0, "surface": surface, "context": context}
+    return Pools(views, np.ones((200, 5), bool), right, tie, folds([f"t{i}" for i in range(200)]))

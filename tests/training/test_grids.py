@@ -79,3 +79,15 @@ def test_progress_is_told():
     tune_grid("s", "m", [{"x": 0}], lambda s: np.ones(3, bool), present={"x": 1}, fold=np.zeros(3, int),
               tick=lambda done, total: seen.append((done, total)))  # fmt: skip
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_one_fold_shows_no_gain():
+    """All mentions are one text: there are no others on which a gain could hold."""
+    right = {0: np.zeros(30, bool), 1: np.ones(30, bool)}
+    for present in (0, 1):
+        step = tune_grid(
+            "x", "share", [{"a": 0}, {"a": 1}], lambda setting: right[setting["a"]],
+            present={"a": present}, fold=np.zeros(30, np.int32),
+        )  # fmt: skip
+        assert step.after == {"a": present}
+        assert step.cross_fitted == present

@@ -68,6 +68,13 @@ def test_without_exact_synonyms_any_will_do():
     assert hold_out(EntitySpace.build(bare, make_lexical_encoder(), ExactIndex()), 5, seed=0).mentions == []
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_one_synonym_at_least_is_held_out(seed):
+    entities = [Entity("T:1", "one", (Synonym("uno", "EXACT"),)), Entity("T:2", "two", (Synonym("due", "EXACT"),))]
+    assert len(hold_out_synonyms(entities, 0.001, seed)[1]) == 1
+    assert hold_out_synonyms([Entity("T:1", "one")], 0.5, seed)[1] == []
+
+
 def test_hidden_entities_are_some_of_the_gold():
     gold = [{1, 2}, {3}, set(), {4}, {3}, {9}, {11}, {12}, {13}, {20}]
     hidden = hide(gold, 0.4, seed=0)

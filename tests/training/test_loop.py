@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch")
 
 from spacy_ontolink.errors import ConfigError, StateError  # noqa: E402
 from spacy_ontolink.files import write_tensors  # noqa: E402
-from spacy_ontolink.training.loop import CHECKPOINT, LOG, train  # noqa: E402
+from spacy_ontolink.training.log import LOG  # noqa: E402
+from spacy_ontolink.training.loop import CHECKPOINT, train  # noqa: E402
 from spacy_ontolink.training.settings import LoopSettings  # noqa: E402
 
 
@@ -43,13 +44,24 @@ class Line:
         write_tensors(path / "model.safetensors", {n: p.detach().numpy() for n, p in self.module.named_parameters()})
 
 
+class Quiet(Line):
+    """The same without any noise, so that it makes no difference how items are split."""
+
+    def __init__(self):
+        super().__init__()
+        self.module[1].p = 0.0
+
+    def loss(self, items):
+        return (self.module(torch.tensor(items, dtype=torch.float32)) ** 2).mean()
+
+
 def settings(**given):
     return LoopSettings(**{"epochs": 3, "batch_size": 4, "learning_rate": 0.05, "device": "cpu", **given})
 
 
 def test_learns_and_leaves_a_model_and_its_log(tmp_path):
     seen = []
-    done = train(Line(), settings(epochs=20), tmp_path / "out", report=seen.append)
+    done = train(Quiet(), settings(epochs=20), tmp_path / "out", report=seen.append)
     assert seen == done.steps
     assert len(done.steps) == 20 * 6
     assert done.steps[-1].loss < 0.2 * done.steps[0].loss
@@ -77,15 +89,30 @@ def test_rate_rises_and_falls():
 
 
 def test_accumulated_batches_are_one_step(tmp_path):
-    whole, parts = Line(), Line()
-    for line in (whole, parts):
-        line.module.eval()
-        line.module.train = lambda mode=True: None  # dropout and noise differ between one batch and two
-        line.loss = lambda items, m=line.module: (m(torch.tensor(items, dtype=torch.float32)) ** 2).mean()
-    one = train(whole, settings(batch_size=10, epochs=1), tmp_path / "whole").steps
-    two = train(parts, settings(batch_size=5, accumulate=2, epochs=1), tmp_path / "parts").steps
+    one = train(Quiet(), settings(batch_size=10, epochs=1), tmp_path / "whole").steps
+    two = train(Quiet(), settings(batch_size=5, accumulate=2, epochs=1), tmp_path / "parts").steps
     assert [step.loss for step in one] == pytest.approx([step.loss for step in two])
     assert len(one) == len(two) == 3
+
+
+@pytest.mark.slow
+def test_two_processes_are_one_training(tmp_path):
+    pytest.importorskip("accelerate")
+    alone = train(Quiet(), settings(batch_size=10), tmp_path / "alone").steps
+    path = [os.path.dirname(__file__), os.getcwd()]
+    code = f"""
+        import sys; sys.path[:0] = {path!r}
+        from pathlib import Path
+        from test_loop import Quiet, settings, train
+        train(Quiet(), settings(batch_size=5, checkpoint_minutes=0), Path({str(tmp_path / "both")!r}))
+    """
+    (tmp_path / "script.py").write_text(textwrap.dedent(code))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", str(tmp_path / "script.py")]
+    done = subprocess.run(launch, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    both = [json.loads(line) for line in (tmp_path / "both" / LOG).read_text().splitlines()]
+    assert [step["loss"] for step in both] == pytest.approx([step.loss for step in alone], rel=1e-4)
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {"model.safetensors", LOG}
 
 
 def test_max_steps_shortens_the_schedule(tmp_path):

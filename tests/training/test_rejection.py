@@ -6,7 +6,7 @@ import pytest
 from spacy_ontolink.errors import DataError
 from spacy_ontolink.metrics import expected_calibration_error
 from spacy_ontolink.training.grids import folds
-from spacy_ontolink.training.rejection import tune_rejection
+from spacy_ontolink.training.rejection import Present, tune_rejection
 from spacy_ontolink.training.tuning import Pools
 
 
@@ -79,5 +79,66 @@ def test_without_nil_nothing_is_rejected():
 
 def test_too_little_to_go_by():
     pools, fused, is_nil = make(12)
-    with pytest.raises(DataError, match="too few to calibrate on"):
+    with pytest.raises(DataError, match=r"^12 mention\(s\), .* too few to calibrate on"):
         tune_rejection(pools, fused, is_nil)
+
+
+def test_too_few_different_mentions():
+    pools, fused, is_nil = make(60)
+    pools.fold[:] = 0
+    with pytest.raises(DataError, match=r"^of 60 mentions, 60 are kept apart to check on, .*: 0 mention\(s\), "):
+        tune_rejection(pools, fused, is_nil)
+
+
+def test_mentions_without_candidates_are_answered_nil():
+    pools, fused, is_nil = make()
+    whole = tune_rejection(pools, fused, is_nil)
+    empty = np.arange(600) % 10 == 0
+    pools.valid[empty] = False
+    pools.right[empty] = False
+    found = tune_rejection(pools, pools.fused({"retriever": 1.0}), is_nil)
+    rest = tune_rejection(pools.take(~empty), fused[~empty], is_nil[~empty])
+    assert found.calibration == rest.calibration != whole.calibration
+    measures = found.measures
+    assert (measures["n"], measures["n_nil"], measures["without_candidates"]) == (600, 200, 60)
+    assert rest.measures["without_candidates"] == 0
+    assert measures["answered"] <= 0.9
+    assert (found.probability[empty] == -1).all()
+    assert found.steps[0].n == 540
+    assert found.steps[1].n == 600
+    none = tune_rejection(pools, pools.fused({"retriever": 1.0}), empty & is_nil)
+    assert none.threshold is None
+    assert none.measures["answered"] == pytest.approx(0.9)
+    assert none.measures["nil_recall"] == 1
+    assert none.measures["n_nil"] == 20
+
+
+def test_what_is_reported_is_the_threshold_that_is_saved():
+    pools, fused, is_nil = make()
+    found = tune_rejection(pools, fused, is_nil & (np.arange(600) < 6))  # too few to gain anything by saying NIL
+    assert found.threshold is found.measures["threshold"] is found.steps[1].after["threshold"] is None
+    assert found.measures["answered"] == 1
+    assert found.measures["nil_recall"] == 0
+    assert found.measures["accuracy"] == pytest.approx(found.steps[1].value_after)
+
+
+def test_before_is_the_present_threshold():
+    pools, fused, is_nil = make()
+    top = pools.views["retriever"][:, 0]
+    poor = Present({"retriever_threshold": 0.9}, top >= 0.9, stays=True)
+    found = tune_rejection(pools, fused, is_nil, present=poor)
+    step = found.steps[1]
+    assert step.before == {"threshold": None, "retriever_threshold": 0.9}
+    assert step.after == {"threshold": found.threshold, "retriever_threshold": None}
+    assert step.value_before == pytest.approx(np.where(top >= 0.9, pools.right[:, 0] & ~is_nil, is_nil).mean())
+    assert not found.keeps
+    assert "before: retriever_threshold = 0.9" in step.note
+    perfect = Present({"retriever_threshold": 0.2}, ~is_nil, stays=True)
+    found = tune_rejection(pools, fused, is_nil, present=perfect)
+    assert found.keeps
+    assert found.threshold is None
+    assert found.steps[1].after == found.steps[1].before
+    assert found.measures["nil_precision"] == found.measures["nil_recall"] == 1
+    assert found.steps[1].value_after == found.steps[1].value_before == pytest.approx(found.measures["accuracy"])
+    assert not tune_rejection(pools, fused, is_nil, present=perfect._replace(stays=False)).keeps
+    assert not tune_rejection(pools, fused, is_nil, 0.8, present=perfect).keeps

@@ -11,10 +11,8 @@ from spacy_ontolink.training.tuning import (
     Pools,
     gold_among,
     grid_of,
-    leads,
     mix,
     tune_alpha,
-    tune_cascade,
     tune_retriever,
     tune_surface,
 )
@@ -111,20 +109,6 @@ def test_surface_is_tuned_over_fixed_candidates(counted, rewritten):
     assert right[np.arange(60), first].mean() == pytest.approx(step.value_after)
 
 
-@pytest.fixture
-def pools():
-    """Views of 200 pools: the surface is right for half, the context for three quarters, and where surface is not."""
-    rng = np.random.default_rng(0)
-    right = np.zeros((200, 5), bool)
-    right[:, 2] = True
-    surface, context = (rng.normal(size=(200, 5)).astype(np.float32) for _ in range(2))
-    surface[:100, 2] += 9
-    context[50:, 2] += 4
-    tie = np.tile(np.arange(5, dtype=np.int32), (200, 1))
-    views = {"retriever": surface * 0, "surface": surface, "context": context}
-    return Pools(views, np.ones((200, 5), bool), right, tie, folds([f"t{i}" for i in range(200)]))
-
-
 def test_alpha_weighs_the_views(pools):
     step = tune_alpha(pools, {"surface": 1.0}, "context", 0.5)
     assert 0 < step.after["alpha"] < 1
@@ -144,28 +128,6 @@ def test_a_context_that_adds_nothing_is_not_paid_for(pools):
 def test_mixes():
     assert mix({"surface": 1.0}, "context", 0.25) == {"surface": 0.75, "context": 0.25}
     assert mix({"surface": 0.5, "retriever": 0.5}, "context", 0.0) == {"surface": 0.5, "retriever": 0.5, "context": 0.0}
-
-
-def test_the_cascade_passes_over_what_is_decided(pools):
-    decided = np.zeros(200, bool)
-    decided[:20] = True
-    weights = {"surface": 0.5, "context": 0.5}
-    step = tune_cascade(pools, "surface", "context", weights, decided)
-    assert step.before == {"cascade_exact": False, "cascade_margin": None}
-    assert step.curve[0]["passed_over"] == 0
-    assert step.curve[1]["passed_over"] == pytest.approx(0.1)
-    assert step.value_after >= step.value_before
-    chosen = next(p for p in step.curve if p["cascade_margin"] == step.after["cascade_margin"] and p["cascade_exact"])
-    assert 0.3 < chosen["passed_over"] < 0.8
-    shares = [point["passed_over"] for point in step.curve[2:]]
-    assert shares == sorted(shares, reverse=True)
-
-
-def test_leads_by_hand():
-    scores = np.array([[1, 4, 2], [5, np.nan, -np.inf], [3, 3, 9]], np.float32)
-    valid = np.array([[True] * 3, [True] * 3, [True, True, False]])
-    assert leads(scores, valid).tolist() == [2, np.inf, 0]
-    assert np.isnan(leads(np.full((1, 2), np.nan, np.float32), np.ones((1, 2), bool))[0])
 
 
 def test_views_may_be_left_out_and_blanked(pools):

@@ -1,8 +1,8 @@
 import pytest
 
 from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.training.annotations import Annotation, make_examples
 from spacy_ontolink.training.batches import Example
-from spacy_ontolink.training.examples import Annotation, make_examples
 from spacy_ontolink.types import Entity, Mention, Synonym
 
 

@@ -1,0 +1,51 @@
+"""The messages of training; ``errors.Errors`` has them with all others, and only it is to be imported."""
+
+from __future__ import annotations
+
+
+class TrainingMessages:
+    """Message templates of ``training`` and ``ontolink train``."""
+
+    NO_MEMORY = (
+        "Out of memory with {block}.batch_size = {size}. Set {block}.batch_size = {half} and {block}.accumulate = "
+        "{more}, or shorten the inputs (max_length, mention_tokens, entity_tokens), and run it again."
+    )
+    NO_MEMORY_AT_ALL = (
+        "Out of memory with {block}.batch_size = 1. Shorten the inputs (max_length, mention_tokens, entity_tokens), "
+        'set {block}.dtype = "bfloat16", or start from a smaller model.'
+    )
+    NO_MEMORY_TO_SCORE = (
+        "Out of memory while hard negatives are chosen. Lower model.scoring_batch, shorten the inputs (max_length, "
+        'mention_tokens, entity_tokens), or set negatives.scheme = "random".'
+    )
+    NO_LOSS = (
+        "The loss at step {step} is {loss}, no number to train on (learning rate {rate:g}). Lower "
+        '{block}.learning_rate, or set {block}.dtype = "float32".'
+    )
+    CHECKPOINT_OTHER = (
+        "{path} is the checkpoint of another training ({differing}). Train with those settings to go on, or give "
+        "--overwrite to begin anew."
+    )
+    CHECKPOINT_DAMAGED = "The checkpoint {path} cannot be used ({reason}). Give --overwrite to begin anew."
+    NOTHING_TO_LEARN = "Nothing to learn from: give --pairs FILE, or a block [alignment] in the config."
+    NO_SYNONYMS_TO_ALIGN = "{name}: no entity has a second name, so there is nothing to align. Leave [alignment] out."
+    BAD_TRAINING_CONFIG = "{path} cannot be used: {reason}."
+    BAD_OVERRIDE = "{option} is not understood: {reason}. Settings are given like --training.learning_rate 1e-5"
+    NO_SETTING = "[{block}] has no setting '{name}'{guess}; it has: {known}"
+    NO_BLOCK = "there is no block [{name}]{guess}; the blocks are: {known}"
+    BAD_VALUE = "{block}.{name} = {given!r} must be {wanted}"
+    NO_ALIAS_STORE = "{path} is no store of aliases; delete it, or give another name."
+    OTHER_ALIASES = (
+        "{path} holds aliases made with {what} {saved!r}, but now it is {given!r}: they are not mixed. Use the "
+        "former, or give another file."
+    )
+    STORE_IN_USE = "{path} was changed by another run meanwhile. Let one run at a time write to it, then start again."
+    ALIASES_UNKNOWN = (
+        "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
+        "this release of the ontology first."
+    )
+    NO_PAIR_FILES = "Nothing to learn from: give --pairs FILE."
+    NO_SETS = (
+        "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
+        "the ontology knows, and a retriever that finds more than one candidate."
+    )
