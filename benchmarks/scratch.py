@@ -1,8 +1,8 @@
-"""What an encoder that is trained on the ontology alone gains: ``python benchmarks/scratch.py dev`` or ``test``.
+"""What an encoder that is trained on the ontology alone gains: ``python benchmarks/scratch.py``.
 
 For each ontology an n-gram encoder is trained with configs/train_ngrams.cfg as it stands, then measured alone and in a
-hybrid with the lexical one, through the spaCy component with its defaults. With --minilm FOLDER, MiniLM is measured
-beside them where no other benchmark does so. ``dev`` is what settings may be chosen on; ``test`` is run once.
+hybrid with the lexical one, through the spaCy component with its defaults. With ``--minilm FOLDER``, MiniLM is measured
+beside them on what benchmarks/quality.py leaves out. ``--only SET`` measures one set and keeps the rows of the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from common import HERE, cpu_seconds, parser, save
+from common import HERE, RESULTS, cpu_seconds, parser, save
 from quality import linked
 
 from spacy_ontolink.cli.train_retriever import train_retriever
@@ -34,20 +34,27 @@ from spacy_ontolink.types import Encoder
 
 CONFIG = HERE.parent / "configs" / "train_ngrams.cfg"
 SEED, SHARE, MOST = 0, 0.2, 1500
-WEIGHTS = {"dev": (0.6, 0.8, 0.9), "test": (0.8,)}  # of the trained part in a hybrid
-HELD = "synonyms held out of "
+WEIGHTS = (0.5, 0.8)  # of the trained part in a hybrid
+HELD = "held out of "
 SETS = {
-    "dev": (f"{HELD}qtldb_vt", f"{HELD}qtldb_cmo", f"{HELD}gsc_plus", "ncbi_disease_biosyn", "gsc_plus"),
-    "test": ("qtldb_vt", "qtldb_cmo", "qtldb_lpt", "ncbi_disease_biosyn"),
+    f"{HELD}qtldb_vt": ("mentions",),
+    f"{HELD}qtldb_cmo": ("mentions",),
+    f"{HELD}gsc_plus": ("mentions",),
+    "gsc_plus": ("dev",),
+    "ncbi_disease_biosyn": ("dev", "test"),
+    "qtldb_vt": ("test",),
+    "qtldb_cmo": ("test",),
+    "qtldb_lpt": ("test",),
 }
+Row = dict[str, Any]
 
 
 class Mentions(NamedTuple):
-    """Mentions in a file, and the ontology that they are linked to, as entities in a file and as a knowledge base."""
+    """An ontology, as a file and as a knowledge base, and the folder of the files with mentions."""
 
     ontology: Path
     kb: KnowledgeBase
-    data: Path
+    folder: Path
 
 
 class SharedTexts(SentenceEncoder):
@@ -84,8 +91,9 @@ def held_out(dictionary: Path, scratch: Path) -> Mentions:
         {"text": text, "mentions": [{"start": 0, "end": len(text), "text": text, "kb_ids": [id]}]}
         for text, id in pairs[:MOST]
     ]
+    write_lines(scratch / "mentions.jsonl", mentions)
     ontology = write_lines(scratch / "held.jsonl", lines)
-    return Mentions(ontology, read_ontology(ontology), write_lines(scratch / "mentions.jsonl", mentions))
+    return Mentions(ontology, read_ontology(ontology), scratch)
 
 
 def text_of(synonym: Any) -> str:
@@ -93,53 +101,51 @@ def text_of(synonym: Any) -> str:
     return synonym if isinstance(synonym, str) else synonym["text"]
 
 
-def open_set(name: str, split: str, data: Path, scratch: Path) -> Mentions:
+def open_set(name: str, data: Path, scratch: Path) -> Mentions:
     """Open one of ``SETS``."""
     folder = data / "corpora" / name.removeprefix(HELD)
-    if name.startswith(HELD):
-        return held_out(folder / "dictionary.jsonl", scratch)
     ontology = folder / "dictionary.jsonl"
-    return Mentions(ontology, read_ontology(ontology), folder / f"{split}.jsonl")
+    return held_out(ontology, scratch) if name.startswith(HELD) else Mentions(ontology, read_ontology(ontology), folder)
 
 
-def measured(mentions: Mentions, split: str, minilm: str | None, scratch: Path) -> dict[str, dict[str, Any]]:
-    """Train, and measure every encoder."""
+def measured(name: str, mentions: Mentions, minilm: str | None, scratch: Path) -> list[Row]:
+    """Train, and measure every encoder on every file of a set."""
     model = scratch / "model"
     settings = ["--paths.ontology", json.dumps(str(mentions.ontology)), "--training.device", "cpu"]
     seconds, _ = cpu_seconds(lambda: train_retriever(CONFIG, [], model, settings))
     learned = make_ngram_encoder(str(model))
     encoders: dict[str, Encoder] = {"lexical": make_lexical_encoder(), "trained": learned}
-    for weight in WEIGHTS[split]:
-        encoders[f"hybrid with trained, {weight}"] = make_hybrid_encoder(make_lexical_encoder(), learned, weight)
-    if minilm:
+    for weight in WEIGHTS:
+        encoders[f"hybrid, trained by {weight}"] = make_hybrid_encoder(make_lexical_encoder(), learned, weight)
+    if minilm and (name.startswith(HELD) or name == "gsc_plus"):
         encoders["MiniLM"] = SharedTexts(minilm)
-        encoders["hybrid with MiniLM"] = make_hybrid_encoder(make_lexical_encoder(), SharedTexts(minilm))
-    facts = {"trained": {"training_cpu_seconds": round(seconds)}}
-    return {
-        name: {**linked(mentions.kb, mentions.data, made), **facts.get(name, {})} for name, made in encoders.items()
-    }
+        encoders["hybrid, MiniLM by 0.6"] = make_hybrid_encoder(make_lexical_encoder(), SharedTexts(minilm))
+    rows = []
+    for method, encoder in encoders.items():
+        for split in SETS[name]:
+            row = linked(mentions.kb, mentions.folder / f"{split}.jsonl", encoder)
+            corpus = name if split == "mentions" else f"{name} {split}"
+            spent = {"training_cpu_seconds": round(seconds)} if method == "trained" else {}
+            rows.append({"set": name, "corpus": corpus, "method": method, **row, **spent})
+            sys.stderr.write(f"{corpus:26} {method:24} {row['recall_at_1']:.3f} {row['recall_at_64']:.3f} {spent}\n")
+    return rows
 
 
 def main() -> None:
-    """Measure and save."""
+    """Measure, and save after each set."""
     made = parser(__doc__)
-    made.add_argument("split", choices=("dev", "test"))
     made.add_argument("--minilm", help="folder of MiniLM's weights")
-    made.add_argument("--only", help="one of the sets, to look at without saving")
+    made.add_argument("--only", choices=SETS, nargs="+", default=[*SETS])
     args = made.parse_args()
-    rows = []
-    for name in [args.only] if args.only else SETS[args.split]:
-        with tempfile.TemporaryDirectory() as scratch:
-            found = measured(
-                open_set(name, args.split, args.data, Path(scratch)), args.split, args.minilm, Path(scratch)
-            )
-        for method, row in found.items():
-            rows.append({"corpus": name, "method": method, **row})
-            numbers = f"{row['recall_at_1']:.3f} {row['recall_at_64']:.3f} {row.get('training_cpu_seconds', '')}"
-            sys.stderr.write(f"{name:36} {method:28} {numbers}\n")
-    if not args.only:
-        command = f"python benchmarks/scratch.py {args.split}" + (" --minilm WEIGHTS" if args.minilm else "")
-        save(f"scratch_{args.split}", command, rows, seed=SEED, share=SHARE)
+    file = RESULTS / "scratch.json"
+    rows = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else []
+    command = "python benchmarks/scratch.py" + (" --minilm WEIGHTS" if args.minilm else "")
+    for name in args.only:
+        with tempfile.TemporaryDirectory() as folder:
+            found = measured(name, open_set(name, args.data, Path(folder)), args.minilm, Path(folder))
+        rows = [row for row in rows if row["set"] != name] + found
+        rows.sort(key=lambda row: [*SETS].index(row["set"]))
+        save("scratch", command, rows, seed=SEED, share=SHARE)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,9 @@ class Runner:
         command = ["-m", *map(str, arguments)]
         self.say(f"python {shlex.join(command)}")
         if not self.options.dry:
-            subprocess.run([sys.executable, *command], check=True)
+            done = subprocess.run([sys.executable, *command], check=False)
+            if done.returncode:  # it has said why
+                sys.exit(done.returncode)
 
     def ontolink(self, *arguments: object) -> None:
         """Run the command line of this library."""

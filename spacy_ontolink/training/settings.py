@@ -139,9 +139,9 @@ class NgramsModel:
 
     base: str | None = None
     kind: Literal["ngrams"] = "ngrams"
-    dimensions: int = 128
+    dimensions: int = 256
     dropout: float = 0.0
-    temperature: float = 0.05
+    temperature: float = 0.1
     names: int = 2
 
     def __post_init__(self) -> None:

@@ -90,10 +90,10 @@ class FakeServer:
         try:
             reply = self.answer(request)
             self._closing.wait(reply.delay) if reply.delay else None
-            self._send(handler, reply)
         finally:
-            with self._lock:
+            with self._lock:  # before the reply is sent: who has it may ask again at once
                 self._now -= 1
+        self._send(handler, reply)
 
     def _send(self, handler, reply):
         if reply.hang_up:
