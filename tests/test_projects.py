@@ -223,6 +223,7 @@ GOLD = [
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("ONTOLINK_SLOW"), reason="takes minutes: set ONTOLINK_SLOW=1 to run it")
 def test_the_root_project_runs_on_another_ontology(tmp_path):
     """All steps, for real, on five terms; then all but the commands without outputs are passed over."""
     pytest.importorskip("sentence_transformers")
