@@ -408,3 +408,20 @@ def test_the_dictionary_finds_aliases_where_no_name_is(make, texts, tmp_path):
     path.write_text('{"entity": "T:5", "text": "egg counts"}\n', "utf-8")
     make("gen-unfiltered", "--aliases", path, "--mentions", "dictionary")
     assert made(tmp_path) == [("egg counts", "T:5", "p2")]
+
+
+@pytest.mark.parametrize("definition", ["The amount of wool.", ""])
+def test_answers_about_former_definitions_are_left_out(ontolink, make, script, texts, tmp_path, definition):
+    make("gen", "--llm", script(), "--tau", "0.5")
+    changed = [{**entity, "definition": definition} if entity["id"] == "T:2" else entity for entity in ENTITIES]
+    pipeline = built(tmp_path, changed)
+    own = ("--llm", script({"": None}), "--tau", "0.5")  # it answers nothing any more
+    answers = tmp_path / "answers.jsonl"
+    answers.write_bytes((tmp_path / "out" / "answers.jsonl").read_bytes())
+    for out, options in (("out", own), ("other", ("--aliases", answers, "--tau", "0.5"))):
+        result = ontolink("pairs", pipeline, texts, tmp_path / out, "--setting", "gen", *options)
+        report = json.loads(result.out)
+        assert report["skipped"]["outdated_answers"] == 1
+        assert "has changed: 1" in result.err
+        found = {(p.mention.text, p.entity) for p in read_pairs(tmp_path / out / "pairs.jsonl")}
+        assert ("milk yields", "T:2") not in found and ("egg counts", "T:5") in found
