@@ -116,6 +116,43 @@ def test_pairs_without_an_entity_go(tmp_path, follow):
     assert follow.dropped == 1
 
 
+def pair(id, source="p1", fits=3, weight=1 / 3, **more):
+    scope = {"p1": "NAME", "synonym": "EXACT", "p2": "ALIAS"}[source]
+    return {**MENTION, "kb_ids": [id], "source": source, "matched": "fat", "scope": scope, "fits": fits,
+            "weight": weight, **more}  # fmt: skip
+
+
+def test_pairs_of_one_mention_whose_entities_are_merged_become_one(tmp_path, follow):
+    mentions = [
+        pair("T:2", "p2"), pair("T:1"), pair("T:4"), pair("X:1", start=9, fits=2, weight=1.0),
+        pair("T:1", start=9, fits=2, weight=1.0),
+    ]  # fmt: skip
+    (row,), _ = rows_of(tmp_path, follow, {**DOC, "mentions": mentions}, pairs=True)
+    assert row["mentions"] == [pair("T:1", fits=1, weight=1.0), *mentions[3:]]
+    assert (follow.dropped, follow.united) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("id", "source", "matched", "expected"),
+    [
+        ("T:2", "p1", "milk", ("synonym", "RELATED")),  # its own name is now an old name of fat
+        ("T:2", "synonym", "fat", ("p1", "NAME")),
+        ("T:3", "p1", "eggs", ("p1", "NAME")),
+        ("T:2", "p2", "f", ("p2", "ALIAS")),
+        ("T:1", "p1", "old name", ("p1", "NAME")),  # not led on: as it was
+    ],
+)
+def test_a_pair_that_is_led_on_says_what_its_name_is_now(tmp_path, follow, id, source, matched, expected):
+    mentions = [pair(id, source, 1, 1.0, matched=matched)]
+    (row,), _ = rows_of(tmp_path, follow, {**DOC, "mentions": mentions}, pairs=True)
+    assert [(one["source"], one["scope"]) for one in row["mentions"]] == [expected]
+
+
+def test_a_pair_that_was_there_twice_stays_so(tmp_path, follow):
+    (row,), _ = rows_of(tmp_path, follow, {**DOC, "mentions": [pair("T:2"), pair("T:2")]}, pairs=True)
+    assert len(row["mentions"]) == 2 and follow.united == 0
+
+
 def test_rows_about_a_lost_entity_go(tmp_path, follow):
     rows = [{"entity": "T:4", "text": "w"}, {"entity": "T:2", "text": "m"}, {"entity": "Z:1", "text": "z"}]
     kept, lost = rows_of(tmp_path, follow, *rows)
@@ -231,8 +268,9 @@ def test_pairs_on_a_document_go_with_their_spans(tmp_path, nlp, follow):
     docs_of(tmp_path, nlp, follow, doc, pairs=True)
     (new,) = read_documents(tmp_path / "out.spacy", nlp)
     given = new.user_data[GIVEN]["mentions"]
-    assert len(new.spans[SPANS_KEY]) == len(given) == 2
-    assert [(mention["kb_ids"], mention["alias"]["entity"]) for mention in given] == [(["T:1"], "T:1")] * 2
+    assert len(new.spans[SPANS_KEY]) == len(given) == 1
+    assert [(mention["kb_ids"], mention["alias"]["entity"]) for mention in given] == [(["T:1"], "T:1")]
+    assert (follow.dropped, follow.united) == (1, 1)
     assert (follow.dropped, follow.moved, follow.lost) == (1, {("T:2", "T:1"): 1}, {"T:4": 1})
 
 

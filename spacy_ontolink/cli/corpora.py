@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,6 +31,7 @@ def read_corpus(
     mentions: CorpusMentions | None = None,
     spans_key: str | None = None,
     whole_file: bool = False,
+    others: Sequence[str] = (),
     tally: Tally | None = None,
 ) -> tuple[CorpusMentions, Iterator[CorpusDocument]]:
     """Return where mentions come from, and stream the documents of a file with them.
@@ -43,6 +44,7 @@ def read_corpus(
             ``noun-chunks``; ``dictionary``: names of the ontology. By default what is there, in this order.
         spans_key: The span group: of the pipeline for ``spans`` (by default "sc"), of a ``.spacy`` file for ``given``.
         whole_file: Take a text as one document.
+        others: Texts that ``dictionary`` finds beside the names, such as generated aliases.
         tally: Counts what was read.
 
     Raises:
@@ -63,7 +65,7 @@ def read_corpus(
     if chosen == "spans":
         key, find = finds_spans(nlp, spans_key or "sc", pipeline)
     else:
-        key, find = finder(nlp, chosen, pipeline)
+        key, find = finder(nlp, chosen, pipeline, others)
     docs = chain(first, docs)
     stream = _found(nlp, docs if chosen == "given" else map(_bare, docs), find)
     return chosen, (_given(doc) if chosen == "given" else _of_spans(doc, key) for doc in stream)

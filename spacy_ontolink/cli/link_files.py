@@ -69,7 +69,7 @@ def lead_on(
             with target.open("w", encoding="utf-8", newline="\n") as file:
                 repoint_rows(job.path, file, lost, follow, job.kind == "pairs")
     moved = {old: {"to": new, "times": times} for (old, new), times in follow.moved.items()}
-    return {**facts, "kept": follow.kept, "moved": moved, "lost": dict(follow.lost), "dropped": follow.dropped}
+    return {**facts, "kept": follow.kept, "moved": moved, "lost": dict(follow.lost), "dropped": follow.dropped, "united": follow.united}
 
 
 def _why(diffs: Sequence[Diff], id: str) -> list[str]:
@@ -82,6 +82,8 @@ def summary(told: Mapping[str, Any]) -> str:
     parts = [f"{count(told['kept'], 'id')} as before", f"{moved:,} led on", f"{sum(told['lost'].values()):,} lost"]
     if told["dropped"]:
         parts.append(f"{told['dropped']:,} left out")
+    if told["united"]:
+        parts.append(f"{count(told['united'], 'pair')} the same as another now")
     if "ask_again" in told:
         parts.append(f"{count(told['ask_again'], 'entity', 'entities')} to ask again")
     return ", ".join(parts)

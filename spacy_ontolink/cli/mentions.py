@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -23,8 +23,10 @@ def choose(nlp: Language, given: bool) -> Mentions:
     return "given" if given else "ner" if _assigns(nlp, "doc.ents") else "dictionary"
 
 
-def finder(nlp: Language, mentions: Mentions, pipeline: str) -> tuple[str | None, Find]:
+def finder(nlp: Language, mentions: Mentions, pipeline: str, others: Sequence[str] = ()) -> tuple[str | None, Find]:
     """Return the span group that mentions will be in (None for ``doc.ents``), and what puts them there.
+
+    ``others`` are texts that the dictionary finds beside the names of the ontology.
 
     Raises:
         ConfigError: The pipeline lacks what it takes.
@@ -43,7 +45,8 @@ def finder(nlp: Language, mentions: Mentions, pipeline: str) -> tuple[str | None
     if mentions == "dictionary":
         from ..components.dictionary import DictionaryMatcher
 
-        return SPANS_KEY, partial(_put, SPANS_KEY, DictionaryMatcher(retriever(nlp).kb, nlp.Defaults.stop_words))
+        matcher = DictionaryMatcher(retriever(nlp).kb, nlp.Defaults.stop_words, others)
+        return SPANS_KEY, partial(_put, SPANS_KEY, matcher)
     return (None if mentions == "ner" else SPANS_KEY), _leave
 
 

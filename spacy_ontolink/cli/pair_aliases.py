@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..space import EntitySpace
     from ..training.alias_filter import Judged
     from ..training.alias_store import AliasStore
-    from ..training.aliases import Alias
+    from ..training.aliases import Alias, Generated
     from ..training.corpus import MentionFile
     from ..training.pairs import Recipe
     from ..training.selection import Selection
@@ -92,9 +92,11 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
     if wanted.llm is not None:
         known = {alias.entity for alias in given}
         new = [number for number, id in _numbered(kb, selection) if id not in known]
-        store = _ask(kb, new, wanted, out, found, gathered)
-        given = [*given, *(alias for alias in store.aliases() if alias.entity in kb)]
-        own_names += [item.entity for item in store if item.dropped.get("name")]
+        current = _Current(kb, gathered)
+        for item in _ask(kb, new, wanted, out, found, gathered):
+            if item.entity in kb and current(item):
+                given.extend(item.aliases)
+                own_names += [item.entity] if item.dropped.get("name") else []
     encoder = _encoder(wanted.encoder, space)
     with step(f"Judging {len(given):,} aliases"):
         gathered.aliases = judge(kb, _distinct(given), encoder, tau=wanted.tau)
@@ -125,6 +127,20 @@ def _mentions(found: MentionFile, space: EntitySpace) -> Iterator[Mention]:
             yield Mention(one.text, one.sentence[:start], one.sentence[end:])
 
 
+class _Current:
+    """Says whether an answer rests on the name and the definition that its entity has now; counts those that do not."""
+
+    def __init__(self, kb: KnowledgeBase, gathered: Gathered) -> None:
+        self._kb, self._skipped = kb, gathered.skipped
+
+    def __call__(self, item: Generated) -> bool:
+        from ..training.aliases import source_of
+
+        same = item.entity not in self._kb or item.source == source_of(self._kb[item.entity])
+        self._skipped["outdated_answers"] = self._skipped.get("outdated_answers", 0) + (not same)
+        return same
+
+
 def _numbered(kb: KnowledgeBase, selection: Selection) -> Iterator[tuple[int, str]]:
     return zip(selection.entities.tolist(), kb.ids_of(selection.entities), strict=True)
 
@@ -136,7 +152,8 @@ def _given(kb: KnowledgeBase, path: Path | None, gathered: Gathered) -> list[Ali
 
     if path is None:
         return []
-    aliases = [item.alias if isinstance(item, Judged) else item for item in read_aliases(path)]
+    items = read_aliases(path, _Current(kb, gathered))
+    aliases = [item.alias if isinstance(item, Judged) else item for item in items]
     numbers = kb.numbers_of([alias.entity for alias in aliases])
     kept = [alias for alias, number in zip(aliases, numbers.tolist(), strict=True) if number >= 0]
     gathered.skipped["aliases_of_unknown_entities"] = len(aliases) - len(kept)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..kb import KnowledgeBase
     from ..training.corpus import MentionFile
+    from .alias_mentions import Search
     from .pair_aliases import Gathered
 
 Setting = Literal["none", "gen-unfiltered", "gen", "synonym", "gen+synonym", "p1+synonym", "p2+synonym"]
@@ -79,6 +81,7 @@ def pairs(
     from ..errors import DataError, Errors
     from ..training.corpus import MentionFile
     from ..training.pair_table import skipped, table
+    from .alias_mentions import Search
     from .console import count, say, seconds, track
     from .corpora import read_corpus
     from .pair_aliases import Wanted, gather
@@ -89,21 +92,24 @@ def pairs(
     _check_free(out)
     nlp = load_pipeline(pipeline)
     space = only_retriever(nlp, component, pipeline).space
-    how, documents = read_corpus(corpus, nlp, pipeline, mentions=mentions, spans_key=spans_key, whole_file=whole_file)
+    read = partial(read_corpus, corpus, nlp, pipeline, spans_key=spans_key, whole_file=whole_file)
+    how, documents = read(mentions=mentions)
     with _folder(out), MentionFile(out) as found:
         found.write(track(documents, f"Finding mentions ({how})"))
-        if not len(found):
+        by_alias = how == "dictionary" and aliases is not None  # they may be there where no name is
+        if not len(found) and not by_alias:
             hint = " Find some with another --mentions."
             raise DataError(Errors.NO_MENTIONS.format(path=corpus, verb="pair", hint=hint))
         gathered = gather(space, found, wanted, out)
         names = {"pipeline": Path(pipeline).name, "corpus": corpus.name, "setting": setting, "ambiguous": ambiguous}
-        result = {**names, "mentions": _mentions(found, how), **gathered.facts}
-        result |= _pair(out, found, gathered, setting, ambiguous, space.kb, nlp)
+        search = Search(found, how, corpus, lambda texts: read(mentions="dictionary", others=texts)[1], out)
+        result = {**names, "mentions": {}, **gathered.facts}
+        result |= _pair(out, search, gathered, setting, ambiguous, space.kb, nlp)
         _save(result, out / REPORT, report)
     say(table(result))
     if not result["pairs"]["total"] and setting != "none":
         reasons = "; ".join(skipped(result))
-        raise DataError(Errors.NO_PAIRS.format(path=corpus, mentions=count(len(found), "mention"), reasons=reasons))
+        raise DataError(Errors.NO_PAIRS.format(path=corpus, mentions=count(result["mentions"]["total"], "mention"), reasons=reasons))
     say(f"{', '.join(result['files'])}, {REPORT}; {seconds(time.perf_counter() - start)} -> {out}")
     typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
 
@@ -133,19 +139,21 @@ def _folder(out: Path) -> Iterator[None]:
             out.rmdir()
 
 
-def _mentions(found: MentionFile, how: str) -> dict[str, Any]:
+def _mentions(found: MentionFile, search: Search) -> dict[str, Any]:
+    by_name = {} if found is search.found else {"total_by_name": len(search.found)}
     return {
-        "found_by": how,
+        "found_by": search.how,
         "documents": found.documents,
         "total": len(found),
         "distinct": len(found.texts),
         "with_gold": found.with_gold,
+        **by_name,
     }
 
 
 def _pair(
     out: Path,
-    found: MentionFile,
+    search: Search,
     gathered: Gathered,
     setting: Setting,
     ambiguous: Ambiguous,
@@ -159,13 +167,21 @@ def _pair(
     from .pair_files import write_pairs
 
     recipe = SETTINGS[setting]
-    used = [judged.alias for judged in gathered.aliases if judged.kept or not recipe.filtered]
+    every = [judged.alias for judged in gathered.aliases]
+    kept = [judged.alias for judged in gathered.aliases if judged.kept]
+    texts = [list(dict.fromkeys(alias.text for alias in some)) for some in (every, kept)]
     counts = PairCounts(kb.resolve)
-    stream = make_pairs(track(found, "Pairing"), Matcher(kb, recipe.sources, used), setting, ambiguous)
-    files = write_pairs(out, counts.watch(stream), nlp)
-    result: dict[str, Any] = {"pairs": counts.facts(), "accuracy": counts.accuracy()}
-    if recipe.generates:
-        result["filter_effect"] = filter_effect(kb, found, gathered.aliases, ambiguous)
+    with ExitStack() as stack:
+        before = stack.enter_context(search.including(texts[0], "all aliases"))
+        same = texts[0] == texts[1]
+        after = before if same else stack.enter_context(search.including(texts[1], "aliases that were kept"))
+        used, found = (kept, after) if recipe.filtered else (every, before)
+        stream = make_pairs(track(found, "Pairing"), Matcher(kb, recipe.sources, used), setting, ambiguous)
+        files = write_pairs(out, counts.watch(stream), nlp)
+        result: dict[str, Any] = {"mentions": _mentions(found, search)}
+        result |= {"pairs": counts.facts(), "accuracy": counts.accuracy()}
+        if recipe.generates:
+            result["filter_effect"] = filter_effect(kb, (before, every), (after, kept), ambiguous)
     result["skipped"] = {
         "blank_mentions": found.blank,
         **gathered.skipped,

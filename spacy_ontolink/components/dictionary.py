@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,19 +26,21 @@ _PIECE = re.compile("(?:[^\\W_][\u0300-\u036f\u00ad\u200b-\u200d\u2060]*)+|[^\\w
 class DictionaryMatcher:
     """Finds the names of a knowledge base in a document: leftmost, longest, ignoring what ``normalise`` ignores.
 
+    Other texts, such as generated aliases, may be looked for, too, by the same rules.
     Names shorter than three characters, names without a letter, and single words of ``stop_words`` are left out.
     A short name in capitals, such as "ALL", is found in capitals only. Names are kept as sorted 64-bit hashes, so that
     millions of them take megabytes; a false match would need two texts of one hash.
     """
 
-    def __init__(self, kb: KnowledgeBase, stop_words: Collection[str] = ()) -> None:
+    def __init__(self, kb: KnowledgeBase, stop_words: Collection[str] = (), others: Sequence[str] = ()) -> None:
         self._lengths: dict[str, int] = {}  # first word -> bit n is set if a name has n words
         # An array for each block: a Python int takes four times its hash.
         word_blocks, acronym_blocks = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for start in range(0, kb.n_names, _BLOCK):
+        blocks = (kb.name_texts(start, min(start + _BLOCK, kb.n_names)) for start in range(0, kb.n_names, _BLOCK))
+        for texts in chain(blocks, [others]):
             words: list[int] = []
             acronyms: list[int] = []
-            for text in kb.name_texts(start, min(start + _BLOCK, kb.n_names)):
+            for text in texts:
                 pieces = [piece for _, _, piece in _pieces(text)]
                 if not _is_useful(pieces, stop_words):
                     continue

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import DataError, Errors
+from .repoint_pairs import settle
 from .successors import Successors
 
 ONE, SOME = ("entity", "kb_id", "neighbour"), ("kb_ids", "gold")
@@ -23,8 +24,8 @@ _ABOUT = ("id", "doc", "start", "end", "text")
 def repoint_rows(path: Path, file: TextIO, lost: TextIO, follow: Successors, pairs: bool) -> None:
     """Copy a JSONL file with its ids brought up to date.
 
-    A row about a lost ``entity`` goes; so does, in a file of ``pairs``, a mention that has no id left. Elsewhere that
-    mention stays, without an id.
+    A row about a lost ``entity`` goes; so does, in a file of ``pairs``, a mention that has no id left, and see
+    ``settle``. Elsewhere that mention stays, without an id.
 
     Args:
         path: The file, gzipped or not.
@@ -141,6 +142,8 @@ def walk(value: Any, follow: Successors, pairs: bool, gone: list[dict[str, Any]]
             result[key] = led_on(ids) if all(isinstance(id, str) for id in ids) else item
         elif key == "candidates" and isinstance(item, list | tuple):
             result[key] = _candidates(item, follow)
+        elif key == "mentions" and pairs and isinstance(item, list | tuple):
+            result[key] = list(settle(item, [walk(each, follow, pairs, gone) for each in item], follow).values())
         else:
             result[key] = walk(item, follow, pairs, gone)
     if (value.get("entity") and not result["entity"]) or (pairs and value.get("kb_ids") and not result["kb_ids"]):

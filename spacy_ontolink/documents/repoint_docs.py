@@ -11,8 +11,9 @@ from spacy.vocab import Vocab
 
 from ..components.spans import NIL, RECORDS
 from ..errors import DataError, Errors
-from .records import GIVEN
+from .records import GIVEN, SPANS_KEY
 from .repoint import line_of, walk
+from .repoint_pairs import settle
 from .successors import Successors
 
 
@@ -20,7 +21,7 @@ def repoint_docs(path: Path, out: Path, lost: TextIO, follow: Successors, pairs:
     """Copy a ``.spacy`` file with the ids of its entities and span groups brought up to date.
 
     A span of a group whose id is lost goes from a file of ``pairs``; elsewhere it stays without an id, as
-    every entity does. Gold ids and candidates on the documents are led on, too.
+    every entity does. Pairs of one span with entities that were merged become one. Gold ids and candidates on the documents are led on, too.
 
     Raises:
         DataError: The file cannot be read.
@@ -56,18 +57,31 @@ def _repoint(doc: Doc, follow: Successors, pairs: bool) -> list[tuple[Span, str]
             token.ent_kb_id_ = new
     for key, group in doc.spans.items():
         spans = [(span, led_on(span)) for span in group]
-        kept = [(span, new) for span, new in spans if new or not span.kb_id_ or not pairs]
-        follow.dropped += len(spans) - len(kept)
+        kept = [spans[place] for place in _settled(doc, key, spans, follow)] if pairs else spans
         doc.spans[key] = [
             Span(doc, span.start, span.end, label=span.label, kb_id=new, span_id=span.id) for span, new in kept
         ]
     aside = Successors(follow.releases)  # the mentions of a file stand on the document as spans, too: counted above
     for key, value in doc.user_data.items():
         if key == GIVEN:
-            doc.user_data[key] = {**value, "mentions": walk(value.get("mentions", ()), aside, pairs, [])}
+            doc.user_data[key] = {**value, **walk({"mentions": value.get("mentions", ())}, aside, pairs, [])}
         elif isinstance(key, tuple) and key[:2] == ("._.", RECORDS) and value:
             doc.user_data[key] = [_record(record, follow.find) for record in value]
     return gone
+
+
+def _settled(doc: Doc, key: str, spans: Sequence[tuple[Span, str]], follow: Successors) -> list[int]:
+    """Return the places of the spans that stay; pairs of the file stand on the document as spans, one for each."""
+    given = doc.user_data.get(GIVEN, {}).get("mentions", ()) if key == SPANS_KEY else ()
+    places = [(one["start"], one["end"]) for one in given] if len(given) == len(spans) else [
+        (span.start_char, span.end_char) for span, _ in spans
+    ]  # fmt: skip
+    old = [{"start": s, "end": e, "kb_ids": [span.kb_id_]} for (s, e), (span, _) in zip(places, spans, strict=True)]
+    new = [
+        {**one, "kb_ids": [id] if id else []} if id or not span.kb_id_ else None
+        for one, (span, id) in zip(old, spans, strict=True)
+    ]
+    return list(settle(old, new, follow))
 
 
 def _record(record: Mapping[str, Any], find: Callable[[str], str]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..types import SCOPES
+
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
 
@@ -21,6 +23,7 @@ class Successors:
         moved: Ids that lead to another one, with that one.
         lost: Ids that lead nowhere.
         dropped: Rows and mentions that were about those only.
+        united: Pairs that are another pair of their mention now, as their entities were merged.
     """
 
     releases: Sequence[tuple[KnowledgeBase, KnowledgeBase]]
@@ -28,6 +31,7 @@ class Successors:
     moved: Counter[tuple[str, str]] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
     dropped: int = 0
+    united: int = 0
     _known: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, id: str) -> str:
@@ -50,3 +54,12 @@ class Successors:
             if found := new.resolve(id) or new.resolve(old.resolve(id) or ""):
                 return found
         return "" if any(id in kb for release in self.releases for kb in release) else id
+
+    def scope(self, id: str, name: str) -> str:
+        """Return the scope of the closest name of an entity of a new release that equals this one; "" if none does."""
+        for _, new in self.releases:
+            if id in new:
+                number, positions = new.number_of(id), new.exact_names([name])[1]
+                return next(iter(sorted((SCOPES[new.name_scope[p]] for p in positions.tolist()
+                                         if new.name_owner[p] == number), key=SCOPES.index)), "")  # fmt: skip
+        return ""

@@ -157,10 +157,11 @@ def write_aliases(path: str | Path, aliases: Iterable[Alias | Judged]) -> None:
             file.write(_line(asdict(alias) | judgement))
 
 
-def read_aliases(path: str | Path) -> list[Alias | Judged]:
+def read_aliases(path: str | Path, holds: Callable[[Generated], bool] | None = None) -> list[Alias | Judged]:
     """Read the aliases of a store, or a list that ``write_aliases`` or a person wrote.
 
-    A line of a list needs an ``entity`` and a ``text``; one with a judgement becomes a ``Judged``.
+    A line of a list needs an ``entity`` and a ``text``; one with a judgement becomes a ``Judged``. Of a store, the
+    answers that ``holds`` is false for are passed over; a list does not say what its aliases rest on.
 
     Raises:
         DataError: There is no such file, or a line is no alias.
@@ -175,7 +176,7 @@ def read_aliases(path: str | Path) -> list[Alias | Judged]:
             try:
                 record = json.loads(line)
                 if number == 1 and "format" in record:
-                    return list(AliasStore(path).aliases())
+                    return [each for item in AliasStore(path) if not holds or holds(item) for each in item.aliases]
                 found.append(_item(record))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 reason = f"no {error}" if isinstance(error, KeyError) else error

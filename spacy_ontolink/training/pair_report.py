@@ -9,6 +9,7 @@ from typing import Any
 from ..kb import KnowledgeBase
 from ..types import SCOPES, Usage
 from .alias_filter import Judged
+from .aliases import Alias
 from .corpus import CorpusDocument, CorpusMention
 from .pairs import SOURCES, Ambiguous, Matcher, Pair, Paired, make_pairs
 
@@ -112,19 +113,22 @@ def count_pairs(stream: Iterable[Paired], resolve: Resolve) -> PairCounts:
 
 
 def filter_effect(
-    kb: KnowledgeBase, documents: Iterable[CorpusDocument], aliases: Sequence[Judged], ambiguous: Ambiguous
+    kb: KnowledgeBase,
+    before: tuple[Iterable[CorpusDocument], Sequence[Alias]],
+    after: tuple[Iterable[CorpusDocument], Sequence[Alias]],
+    ambiguous: Ambiguous,
 ) -> dict[str, Any]:
     """Compare P_Gen with all aliases to P_Gen with those that the filter kept (Sci-ZSEL, table 3).
 
     Args:
         kb: The ontology.
-        documents: Are read twice.
-        aliases: All aliases, judged.
+        before: The documents, with the mentions that are to be paired if no alias is dropped, and all aliases.
+        after: The same of the aliases that were kept.
         ambiguous: What becomes of mentions that fit several entities.
     """
     effect = {}
-    for name, some in (("before", aliases), ("after", [judged for judged in aliases if judged.kept])):
-        matcher = Matcher(kb, {"p1", "p2"}, [judged.alias for judged in some])
+    for name, (documents, aliases) in (("before", before), ("after", after)):
+        matcher = Matcher(kb, {"p1", "p2"}, aliases)
         counts = count_pairs(make_pairs(documents, matcher, "gen", ambiguous), kb.resolve)
         effect[name] = {"pairs": counts.pairs.total(), "accuracy": counts.accuracy()}
     return effect

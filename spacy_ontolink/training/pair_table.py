@@ -11,6 +11,7 @@ SKIPPED = {
     "entities_without_answer": "entities that the language model failed on (another run asks again)",
     "entities_not_asked": "entities not asked about, since the language model gave up (another run asks)",
     "answers_without_alias": "answers without a usable alias",
+    "outdated_answers": "answers left out, as the name or definition that they rest on has changed",
     "aliases_of_unknown_entities": "aliases of entities that the ontology does not have",
     "mentions_that_fit_nothing": "mentions that fit no name or alias",
     "ambiguous_mentions": "mentions that fit several entities",

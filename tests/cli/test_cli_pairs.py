@@ -389,3 +389,39 @@ def test_folders_of_others_are_left_alone(refused, defined, texts, tmp_path):
     (tmp_path / "out" / "thesis.tex").write_text("x", "utf-8")
     assert "holds no pairs" in refused("pairs", defined, texts, tmp_path / "out", "--setting", "synonym")
     assert "is a file" in refused("pairs", defined, texts, texts, "--setting", "synonym")
+
+
+def test_the_dictionary_finds_generated_aliases(make, script, tmp_path):
+    report, err = make("gen", "--llm", script(), "--tau", "0.5", "--mentions", "dictionary")
+    assert made(tmp_path) == sorted(P1 + KEPT)
+    assert (report["mentions"]["total"], report["mentions"]["total_by_name"]) == (4, 2)
+    assert report["filter_effect"]["before"]["pairs"] == 5  # "milk yields" with T:5, too; "BF" is too short
+    assert report["filter_effect"]["after"]["pairs"] == 4
+    report, _ = make("gen-unfiltered", "--llm", script(), "--tau", "1", "--mentions", "dictionary")
+    assert made(tmp_path) == sorted([*P1, *KEPT, DROPPED[1]])
+    assert report["mentions"]["with_gold"] == 4
+
+
+def test_the_dictionary_finds_aliases_where_no_name_is(make, texts, tmp_path):
+    texts.write_text('{"text": "Few egg counts."}\n', "utf-8")
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"entity": "T:5", "text": "egg counts"}\n', "utf-8")
+    make("gen-unfiltered", "--aliases", path, "--mentions", "dictionary")
+    assert made(tmp_path) == [("egg counts", "T:5", "p2")]
+
+
+@pytest.mark.parametrize("definition", ["The amount of wool.", ""])
+def test_answers_about_former_definitions_are_left_out(ontolink, make, script, texts, tmp_path, definition):
+    make("gen", "--llm", script(), "--tau", "0.5")
+    changed = [{**entity, "definition": definition} if entity["id"] == "T:2" else entity for entity in ENTITIES]
+    pipeline = built(tmp_path, changed)
+    own = ("--llm", script({"": None}), "--tau", "0.5")  # it answers nothing any more
+    answers = tmp_path / "answers.jsonl"
+    answers.write_bytes((tmp_path / "out" / "answers.jsonl").read_bytes())
+    for out, options in (("out", own), ("other", ("--aliases", answers, "--tau", "0.5"))):
+        result = ontolink("pairs", pipeline, texts, tmp_path / out, "--setting", "gen", *options)
+        report = json.loads(result.out)
+        assert report["skipped"]["outdated_answers"] == 1
+        assert "has changed: 1" in result.err
+        found = {(p.mention.text, p.entity) for p in read_pairs(tmp_path / out / "pairs.jsonl")}
+        assert ("milk yields", "T:2") not in found and ("egg counts", "T:5") in found

@@ -79,3 +79,10 @@ def test_a_written_word_is_matched_whole_or_not_at_all(nlp):
     kb = KnowledgeBase.from_entities([Entity(f"A:{n}", name) for n, name in enumerate(names)])
     doc = nlp("Interferonα and tumour necrosis factorα, interferon or α.")
     assert [span.text for span in DictionaryMatcher(kb)(doc)] == ["tumour necrosis factorα", "interferon", "α"]
+
+
+def test_other_texts_are_found_by_the_same_rules(nlp):
+    kb = KnowledgeBase.from_entities([Entity("T:1", "milk yield")])
+    matcher = DictionaryMatcher(kb, {"may"}, ["milk yield of cows", "LAC", "BF", "may"])
+    assert [span.text for span in matcher(nlp("Milk yield of Cows may be LAC or lac; milk yield; BF"))] == [
+        "Milk yield of Cows", "LAC", "milk yield"]  # fmt: skip
