@@ -225,7 +225,7 @@ GOLD = [
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("ONTOLINK_SLOW"), reason="takes minutes: set ONTOLINK_SLOW=1 to run it")
 def test_the_root_project_runs_on_another_ontology(tmp_path):
-    """All steps, for real, on five terms; then all but the commands without outputs are passed over."""
+    """All steps, for real, on five terms; a second run passes over all of them."""
     pytest.importorskip("sentence_transformers")
     for name in ("projects", "configs", "project.yml"):
         (tmp_path / name).symlink_to(ROOT / name)
