@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ConfigError, DataError, Errors, LLMError, Warnings
+from ..errors import ConfigError, DataError, Errors, LLMError, Warnings, check_setting
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 ANSWERS, ALIASES, USAGE = "answers.jsonl", "aliases.jsonl", "usage.json"
 BATCH = 16
-"""Entities asked about at once, as many as a run that is killed may have asked about in vain."""
+"""Entities asked about at once, as many as a run that is killed or a model that gives up may lose the answers of."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,12 +47,14 @@ class Wanted(NamedTuple):
         """Check what can be checked before anything is read.
 
         Raises:
-            ConfigError: The setting needs aliases and there is nothing to get them from, or ``llm`` is no model.
+            ConfigError: The setting needs aliases and there is nothing to get them from, ``llm`` is no model, or
+                ``domain`` is empty.
             DataError: There is no file of aliases.
         """
         from ..training.pairs import SETTINGS
         from .llms import FORMS, make_llm
 
+        check_setting("domain", domain, bool(domain.strip()), 'words such as "animal science"')
         recipe = SETTINGS[setting]
         if recipe.generates and llm is None and aliases is None:
             others = ", ".join(name for name, other in SETTINGS.items() if not other.generates)
@@ -86,6 +89,7 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
     if not wanted.recipe.generates:
         return Gathered()
     kb, gathered = space.kb, Gathered()
+    encoder = _encoder(wanted.encoder, space)  # before anything is asked, as its name may be wrong
     selection = select(space, track(_mentions(found, space), "Selecting entities"))
     given = _given(kb, wanted.aliases, gathered)
     own_names: list[str] = []
@@ -97,7 +101,6 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
             if item.entity in kb and current(item):
                 given.extend(item.aliases)
                 own_names += [item.entity] if item.dropped.get("name") else []
-    encoder = _encoder(wanted.encoder, space)
     with step(f"Judging {len(given):,} aliases"):
         gathered.aliases = judge(kb, _distinct(given), encoder, tau=wanted.tau)
     write_aliases(out / ALIASES, gathered.aliases)
@@ -170,11 +173,11 @@ def _distinct(aliases: Sequence[Alias]) -> list[Alias]:
 def _ask(
     kb: KnowledgeBase, numbers: Sequence[int], wanted: Wanted, out: Path, found: MentionFile, gathered: Gathered
 ) -> AliasStore:
-    """Ask about the entities that the folder has no answers for; each answer is on disk before the next is asked."""
+    """Ask about the entities that the folder has no answers for; the answers of a batch are on disk before the next one."""
     from ..training.alias_store import AliasStore
     from ..training.aliases import generate_aliases, settings_of
     from ..training.filling import AliasReport
-    from ..training.pair_report import llm_facts
+    from ..training.pair_report import llm_facts, usage_facts
     from .console import track
 
     llm: Any = wanted.llm
@@ -204,7 +207,7 @@ def _ask(
         "answers": len(store),
         "not_aliases": dict(report.dropped),
         **llm_facts(meter.total(), len(found), len(found.texts)),
-        "this_run": llm.usage._asdict(),
+        "this_run": usage_facts(llm.usage),
     }
     gathered.files.append(ANSWERS)
     return store
@@ -214,12 +217,25 @@ class Meter:
     """Adds up over several runs what a model was asked, in a small file beside the answers."""
 
     def __init__(self, llm: LLM, path: Path) -> None:
-        from ..files import read_json
         from ..types import Usage
 
         self._llm, self._path, self._noted = llm, path, Usage()
-        saved: Any = read_json(path) if path.is_file() else {}
-        self._before = Usage(**saved["usage"]) if saved.get("model") == llm.id else Usage()
+        model, usage = self._saved() if path.is_file() else (None, Usage())
+        self._before = usage if model == llm.id else Usage()
+
+    def _saved(self) -> tuple[Any, Usage]:
+        """Read the model and its tally; a damaged file costs the tally, not the run."""
+        from ..types import Usage
+
+        try:
+            saved = json.loads(self._path.read_text(encoding="utf-8"))
+            usage = Usage(**saved["usage"])
+            if wrong := [value for value in usage if type(value) is not int or value < 0]:
+                raise ValueError(f"{wrong[0]!r} is no count")
+            return saved["model"], usage
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            _log.warning(Warnings.USAGE_LOST.format(path=self._path, reason=error))
+            return None, Usage()
 
     def total(self) -> Any:
         """Return what was asked in this and the earlier runs."""
@@ -238,12 +254,14 @@ class Meter:
 
 
 def _encoder(name: str | None, space: EntitySpace) -> Encoder:
-    """Return what judges aliases: the pipeline's own encoder, or another one."""
+    """Return what judges aliases: the pipeline's own encoder, or another one, which is tried."""
     from ..encoders.lexical import make_lexical_encoder
     from ..encoders.sentence import make_sentence_encoder
+    from ..types import Mention
 
     if name is None:
         return space.encoder
     encoder: Encoder = make_lexical_encoder() if name == "lexical" else make_sentence_encoder(name)
     encoder.fit(space.kb)
+    encoder.encode_mentions([Mention(name)])
     return encoder

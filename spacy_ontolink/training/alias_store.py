@@ -14,7 +14,15 @@ from .alias_filter import Judged
 from .aliases import NO_ALIAS, Alias, Generated, Settings, answer_hash
 
 FORMAT = "spacy-ontolink aliases 1"
-_KEYS = {"entity", "aliases", "dropped", "answer", "source", "raw"}
+_KEYS: dict[str, Callable[[Any], bool]] = {
+    "entity": lambda value: isinstance(value, str),
+    "aliases": lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
+    "dropped": lambda value: isinstance(value, dict) and all(type(n) is int for n in value.values()),
+    "answer": lambda value: isinstance(value, str),
+    "source": lambda value: isinstance(value, str),
+    "raw": lambda value: isinstance(value, str),
+}
+"""What a line has, and what each value must be."""
 _JUDGEMENT = [each.name for each in fields(Judged) if each.name != "alias"]
 
 
@@ -134,9 +142,11 @@ class AliasStore:
     def _object(self, line: bytes, number: int = 0) -> dict[str, Any]:
         try:
             record = json.loads(line)
-            if missing := _KEYS - record.keys():
+            if missing := _KEYS.keys() - record.keys():
                 raise ValueError(f"no '{min(missing)}' in it")
-        except (ValueError, AttributeError) as error:
+            if wrong := [key for key, kind in _KEYS.items() if not kind(record[key])]:
+                raise ValueError(f"'{wrong[0]}' is {json.dumps(record[wrong[0]])[:60]}")
+        except (ValueError, AttributeError, RecursionError) as error:
             raise StateError(Errors.BAD_LINE.format(path=self.path, line=number, reason=error)) from error
         return dict(record)
 

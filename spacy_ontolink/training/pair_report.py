@@ -190,13 +190,15 @@ def _kind_shares(kinds: Sequence[str]) -> dict[str, Any]:
 
 def llm_facts(usage: Usage, mentions: int, distinct: int) -> dict[str, Any]:
     """Return what the language model did, as it counted itself, beside an estimate for one call per mention."""
-    mean = usage.prompt_tokens / usage.calls if usage.calls else None
+    counts = usage_facts(usage)
+    tokens = counts["prompt_tokens"]
+    mean = tokens / usage.calls if usage.calls and tokens is not None else None
     return {
         "calls": usage.calls,
         "failed": usage.failed,
         "answers_from_cache": usage.cached,
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
+        "input_tokens": tokens,
+        "output_tokens": counts["completion_tokens"],
         "input_tokens_per_call": mean,
         "one_call_per_mention": {
             "how": PER_MENTION,
@@ -206,6 +208,13 @@ def llm_facts(usage: Usage, mentions: int, distinct: int) -> dict[str, Any]:
             "input_tokens_for_distinct_texts": None if mean is None else round(mean * distinct),
         },
     }
+
+
+def usage_facts(usage: Usage) -> dict[str, int | None]:
+    """Return the counts; None for tokens where there were calls and the server counted none, as no prompt is empty."""
+    known = bool(usage.prompt_tokens or not usage.calls)
+    tokens = (usage.prompt_tokens, usage.completion_tokens) if known else (None, usage.completion_tokens or None)
+    return {**usage._asdict(), "prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
 
 
 def share(part: int, whole: int) -> float | None:

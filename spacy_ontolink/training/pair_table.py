@@ -84,10 +84,11 @@ def _selected(selection: Mapping[str, Any]) -> str:
 def _costs(llm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     each = llm["one_call_per_mention"]
     tokens = "–" if each["input_tokens"] is None else f"about {each['input_tokens']:,}"
+    read = "–" if llm["input_tokens"] is None else f"{llm['input_tokens']:,}"
     yield (
         "Calls",
         (
-            f"{llm['calls']:,} answered, {llm['failed']:,} failed, {llm['input_tokens']:,} input tokens; with one call "
+            f"{llm['calls']:,} answered, {llm['failed']:,} failed, {read} input tokens; with one call "
             f"per mention {each['calls']:,} and {tokens} ({each['how']})"
         ),
     )

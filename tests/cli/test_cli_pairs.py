@@ -425,3 +425,12 @@ def test_answers_about_former_definitions_are_left_out(ontolink, make, script, t
         assert "has changed: 1" in result.err
         found = {(p.mention.text, p.entity) for p in read_pairs(tmp_path / out / "pairs.jsonl")}
         assert ("milk yields", "T:2") not in found and ("egg counts", "T:5") in found
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [(["--encoder", "no/such/folder"], "no/such/folder"), (["--domain", " "], "domain")]
+)
+def test_what_is_wrong_is_said_before_anything_is_asked(refused, script, asked, defined, texts, tmp_path, options, words):
+    line = refused("pairs", defined, texts, tmp_path / "out", "--setting", "gen", "--llm", script(), *options)
+    assert words in line
+    assert not asked() and not (tmp_path / "out").exists()

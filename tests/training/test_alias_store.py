@@ -146,3 +146,16 @@ def test_a_bad_line_is_named(tmp_path, line, message):
         read_aliases(path)
     with pytest.raises(DataError, match="No such input file"):
         read_aliases(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("entity", 3), ("entity", ["T:1"]), ("aliases", None), ("aliases", ["x", 1]), ("dropped", {"cap": "1"}),
+     ("dropped", []), ("answer", None), ("source", {}), ("raw", None)],
+)  # fmt: skip
+def test_values_of_wrong_types_are_named(path, key, value):
+    lines = path.read_text("utf-8").splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), key: value})
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    with pytest.raises(StateError, match=rf"aliases\.jsonl, line 2: '{key}' is "):
+        AliasStore(path, SETTINGS)
