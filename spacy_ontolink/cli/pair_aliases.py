@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..training.corpus import MentionFile
     from ..training.pairs import Recipe
     from ..training.selection import Selection
-    from ..types import LLM, Encoder, Mention
+    from ..types import LLM, Encoder, Mention, Usage
 
 ANSWERS, ALIASES, USAGE = "answers.jsonl", "aliases.jsonl", "usage.json"
 BATCH = 16
@@ -110,7 +110,7 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
     gathered.facts |= {
         "selection": {**selection.facts(), "retriever": space.encoder.id},
         "aliases": {
-            **alias_facts(kb, gathered.aliases, groups, own_names),
+            **alias_facts(kb, gathered.aliases, groups, own_names, wanted.tau),
             "filter": {"encoder": encoder.id, "tau": wanted.tau},
         },
     }
@@ -118,11 +118,11 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
 
 
 def _mentions(found: MentionFile, space: EntitySpace) -> Iterator[Mention]:
-    """Yield the mentions to look up: each with its sentence, or where nobody reads that, each distinct text."""
+    """Yield the mentions to look up: each with its sentence, or where nobody reads that, those of one text in a row."""
     from ..types import Mention
 
     if not space.encoder.uses_context:
-        yield from map(Mention, found.texts)
+        yield from map(Mention, found.texts.elements())
         return
     for document in found:
         for one in document.mentions:
@@ -173,10 +173,10 @@ def _distinct(aliases: Sequence[Alias]) -> list[Alias]:
 def _ask(
     kb: KnowledgeBase, numbers: Sequence[int], wanted: Wanted, out: Path, found: MentionFile, gathered: Gathered
 ) -> AliasStore:
-    """Ask about the entities that the folder has no answers for; the answers of a batch are on disk before the next one."""
+    """Ask about the entities that the folder has no answers for; a batch is on disk before the next one is asked."""
     from ..training.alias_store import AliasStore
-    from ..training.aliases import generate_aliases, settings_of
-    from ..training.filling import AliasReport
+    from ..training.aliases import settings_of
+    from ..training.filling import AliasReport, fill
     from ..training.pair_report import llm_facts, usage_facts
     from .console import track
 
@@ -184,11 +184,9 @@ def _ask(
     settings: dict[str, Any] = {"domain": wanted.domain, "seed": wanted.seed}
     store, report = AliasStore(out / ANSWERS, settings_of(llm, **settings)), AliasReport()
     meter = Meter(llm, out / USAGE)
-    asked = report.counting(track(numbers, "Asking for aliases", len(numbers)))
+    asked = track(numbers, "Asking for aliases", len(numbers))
     try:
-        for item in generate_aliases(kb, asked, llm, known=store.sources, batch_size=BATCH, **settings):
-            store.append([item])
-            report.add(item)
+        for _ in fill(store, report, kb, asked, llm, batch_size=BATCH, **settings):
             meter.note()
     except LLMError as error:
         gathered.skipped["entities_not_asked"] = len(numbers) - report.answered - report.no_definition - report.failed

@@ -103,16 +103,6 @@ class AliasStore:
                 file.write(line)
             self._end = self._size = file.tell()
 
-    def rewrite(self, change: Callable[[Generated], Generated | None]) -> None:
-        """Replace what came of each entity by what ``change`` makes of it; what it makes None of is asked again."""
-        changed = [item for item in map(change, self) if item is not None]
-        with replacing(self.path) as path:
-            path.write_bytes(_line({"format": FORMAT, **self.settings._asdict()}))
-            other = AliasStore(path)
-            other.append(changed)
-        self.sources, self._places = other.sources, other._places
-        self._end, self._size = other._end, other._size
-
     def _scan(self) -> Settings | None:
         """Note where each entity's line is; None for an empty file."""
         settings = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kb import KnowledgeBase
 from ..types import SCOPES, Usage
-from .alias_filter import Judged
+from .alias_filter import TAU, Judged, count
 from .aliases import Alias
 from .corpus import CorpusDocument, CorpusMention
 from .pairs import SOURCES, Ambiguous, Matcher, Pair, Paired, make_pairs
@@ -139,6 +139,7 @@ def alias_facts(
     aliases: Sequence[Judged],
     groups: Mapping[str, Collection[str]],
     own_names: Collection[str] = (),
+    tau: float = TAU,
 ) -> dict[str, Any]:
     """Return how many aliases equal their entity's name, a curated synonym of it, or neither; and what was kept.
 
@@ -148,12 +149,15 @@ def alias_facts(
         groups: Ids of entities by how they were selected (Sci-ZSEL, table 2).
         own_names: Ids of the entities whose own name was answered, too; that is no alias, and counts in
             ``equal_to`` only.
+        tau: What the aliases were judged with; ``failed_condition`` counts what each condition is against, be it the
+            reason that ``dropped`` counts or not.
     """
     kinds = _kinds(kb, aliases)
     of_entity = [(judged.alias.entity, kind) for judged, kind in zip(aliases, kinds, strict=True)]
     of_entity += [(id, "name") for id in own_names]
     everything: dict[str, Collection[str] | None] = {"all": None, **groups}
     kept = [kind for judged, kind in zip(aliases, kinds, strict=True) if judged.kept]
+    against = count(aliases, tau)
     dropped = Counter(judged.reason for judged in aliases if not judged.kept)
     return {
         "total": len(aliases),
@@ -161,6 +165,7 @@ def alias_facts(
         "kept": len(kept),
         "retained_share": share(len(kept), len(aliases)),
         "dropped": {reason: dropped[reason] for reason in ("anchor", "drift")},
+        "failed_condition": {"anchor": against.anchor, "drift": against.drift, "both": against.both},
         "equal_to": {
             name: _kind_shares([kind for id, kind in of_entity if ids is None or id in ids])
             for name, ids in everything.items()

@@ -78,21 +78,6 @@ def test_two_runs_do_not_overwrite_each_other(path):
     assert [item.entity for item in AliasStore(path)] == ["T:1", "T:2", "T:3"]
 
 
-def test_a_store_rewritten(path):
-    store = AliasStore(path, SETTINGS)
-    store.append([generated("T:1", ("BF",), "BF", "s2"), generated("T:3")])
-
-    def change(item):
-        return None if item.entity == "T:2" else item._replace(entity=item.entity.replace("T:3", "T:4"))
-
-    store.rewrite(change)
-    store.append([generated("T:5")])
-    for opened in (store, AliasStore(path)):
-        assert [item.entity for item in opened] == ["T:1", "T:4", "T:5"]
-        assert [alias.entity for alias in opened.aliases()] == ["T:1", "T:4", "T:4", "T:5", "T:5"]
-    assert path.read_bytes().count(b"\n") == 4
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

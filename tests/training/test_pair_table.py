@@ -23,7 +23,7 @@ def test_only_what_is_there_is_shown():
     assert [line.split()[0] for line in lines] == ["Mentions", "Pairs", "Skipped"]
     assert "6 (ner) in 2 document(s), 4 distinct" in lines[0] and "gold" not in lines[0]
     assert "3 (p1 2, synonym 1, p2 0) of 3 mention(s), 50.0 %, with 2 entities" in lines[1]
-    assert lines[2] == "Skipped   mentions that fit no name or alias: 3"
+    assert lines[2] == "Skipped   mentions that fit nothing that this setting pairs with: 3"
 
 
 def test_costs_that_are_unknown_are_no_zero():
