@@ -76,6 +76,7 @@ class Warnings:
         "This is said once."
     )
     LLM_GAVE_UP = "{reason} What it answered before is used; another run asks for the rest."
+    USAGE_LOST = "{path} is damaged ({reason}): calls and tokens are counted anew from this run on"
     READ_ONCE = "{path} can be read only once: mentions of generated aliases are not looked for, only those of names"
     NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"

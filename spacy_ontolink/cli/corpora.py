@@ -92,18 +92,16 @@ def _bare(doc: Doc) -> Doc:
 
 
 def _given(doc: Doc) -> CorpusDocument:
-    """Take the mentions as the file has them, by its own offsets."""
-    given = _gold(doc)
-    return _document(doc, [(start, end, label, gold) for (start, end), (label, gold) in given])
+    """Take the mentions as the file has them, by its own offsets; each has the gold ids of all at these offsets."""
+    given, gold = _gold(doc), _united(doc)
+    return _document(doc, [(*place, label, gold[place]) for place, (label, _) in given])
 
 
 def _of_spans(doc: Doc, key: str | None) -> CorpusDocument:
     """Take the mentions that were found; one at the very offsets of a mention of the file has its gold ids."""
     from ..documents.records import spans_of
 
-    gold: dict[tuple[int, int], tuple[str, ...]] = {}
-    for place, (_, ids) in _gold(doc):
-        gold[place] = tuple(dict.fromkeys((*gold.get(place, ()), *ids)))
+    gold = _united(doc)
     found = [(span.start_char, span.end_char, span.label_) for span in spans_of(doc, key)]
     return _document(doc, [(start, end, label, gold.get((start, end), ())) for start, end, label in found])
 
@@ -116,6 +114,14 @@ def _gold(doc: Doc) -> list[tuple[tuple[int, int], tuple[str, tuple[str, ...]]]]
         ((mention["start"], mention["end"]), (mention["label"], tuple(mention["kb_ids"])))
         for mention in doc.user_data[GIVEN]["mentions"]
     ]
+
+
+def _united(doc: Doc) -> dict[tuple[int, int], tuple[str, ...]]:
+    """Return the gold ids at each place: a file may have a mention for each of several ids."""
+    gold: dict[tuple[int, int], tuple[str, ...]] = {}
+    for place, (_, ids) in _gold(doc):
+        gold[place] = tuple(dict.fromkeys((*gold.get(place, ()), *ids)))
+    return gold
 
 
 def _document(doc: Doc, mentions: list[tuple[int, int, str, tuple[str, ...]]]) -> CorpusDocument:

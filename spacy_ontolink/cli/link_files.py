@@ -69,7 +69,8 @@ def lead_on(
             with target.open("w", encoding="utf-8", newline="\n") as file:
                 repoint_rows(job.path, file, lost, follow, job.kind == "pairs")
     moved = {old: {"to": new, "times": times} for (old, new), times in follow.moved.items()}
-    return {**facts, "kept": follow.kept, "moved": moved, "lost": dict(follow.lost), "dropped": follow.dropped, "united": follow.united}
+    counts = {"lost": dict(follow.lost), "dropped": follow.dropped, "united": follow.united}
+    return {**facts, "kept": follow.kept, "moved": moved, **counts}
 
 
 def _why(diffs: Sequence[Diff], id: str) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ConfigError, DataError, Errors, LLMError, Warnings
+from ..errors import ConfigError, DataError, Errors, LLMError, Warnings, check_setting
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from ..training.corpus import MentionFile
     from ..training.pairs import Recipe
     from ..training.selection import Selection
-    from ..types import LLM, Encoder, Mention
+    from ..types import LLM, Encoder, Mention, Usage
 
 ANSWERS, ALIASES, USAGE = "answers.jsonl", "aliases.jsonl", "usage.json"
 BATCH = 16
-"""Entities asked about at once, as many as a run that is killed may have asked about in vain."""
+"""Entities asked about at once, as many as a run that is killed or a model that gives up may lose the answers of."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,12 +47,14 @@ class Wanted(NamedTuple):
         """Check what can be checked before anything is read.
 
         Raises:
-            ConfigError: The setting needs aliases and there is nothing to get them from, or ``llm`` is no model.
+            ConfigError: The setting needs aliases and there is nothing to get them from, ``llm`` is no model, or
+                ``domain`` is empty.
             DataError: There is no file of aliases.
         """
         from ..training.pairs import SETTINGS
         from .llms import FORMS, make_llm
 
+        check_setting("domain", domain, bool(domain.strip()), 'words such as "animal science"')
         recipe = SETTINGS[setting]
         if recipe.generates and llm is None and aliases is None:
             others = ", ".join(name for name, other in SETTINGS.items() if not other.generates)
@@ -86,6 +89,7 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
     if not wanted.recipe.generates:
         return Gathered()
     kb, gathered = space.kb, Gathered()
+    encoder = _encoder(wanted.encoder, space)  # before anything is asked, as its name may be wrong
     selection = select(space, track(_mentions(found, space), "Selecting entities"))
     given = _given(kb, wanted.aliases, gathered)
     own_names: list[str] = []
@@ -97,7 +101,6 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
             if item.entity in kb and current(item):
                 given.extend(item.aliases)
                 own_names += [item.entity] if item.dropped.get("name") else []
-    encoder = _encoder(wanted.encoder, space)
     with step(f"Judging {len(given):,} aliases"):
         gathered.aliases = judge(kb, _distinct(given), encoder, tau=wanted.tau)
     write_aliases(out / ALIASES, gathered.aliases)
@@ -107,7 +110,7 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
     gathered.facts |= {
         "selection": {**selection.facts(), "retriever": space.encoder.id},
         "aliases": {
-            **alias_facts(kb, gathered.aliases, groups, own_names),
+            **alias_facts(kb, gathered.aliases, groups, own_names, wanted.tau),
             "filter": {"encoder": encoder.id, "tau": wanted.tau},
         },
     }
@@ -115,11 +118,11 @@ def gather(space: EntitySpace, found: MentionFile, wanted: Wanted, out: Path) ->
 
 
 def _mentions(found: MentionFile, space: EntitySpace) -> Iterator[Mention]:
-    """Yield the mentions to look up: each with its sentence, or where nobody reads that, each distinct text."""
+    """Yield the mentions to look up: each with its sentence, or where nobody reads that, those of one text in a row."""
     from ..types import Mention
 
     if not space.encoder.uses_context:
-        yield from map(Mention, found.texts)
+        yield from map(Mention, found.texts.elements())
         return
     for document in found:
         for one in document.mentions:
@@ -170,22 +173,20 @@ def _distinct(aliases: Sequence[Alias]) -> list[Alias]:
 def _ask(
     kb: KnowledgeBase, numbers: Sequence[int], wanted: Wanted, out: Path, found: MentionFile, gathered: Gathered
 ) -> AliasStore:
-    """Ask about the entities that the folder has no answers for; each answer is on disk before the next is asked."""
+    """Ask about the entities that the folder has no answers for; a batch is on disk before the next one is asked."""
     from ..training.alias_store import AliasStore
-    from ..training.aliases import generate_aliases, settings_of
-    from ..training.filling import AliasReport
-    from ..training.pair_report import llm_facts
+    from ..training.aliases import settings_of
+    from ..training.filling import AliasReport, fill
+    from ..training.pair_report import llm_facts, usage_facts
     from .console import track
 
     llm: Any = wanted.llm
     settings: dict[str, Any] = {"domain": wanted.domain, "seed": wanted.seed}
     store, report = AliasStore(out / ANSWERS, settings_of(llm, **settings)), AliasReport()
     meter = Meter(llm, out / USAGE)
-    asked = report.counting(track(numbers, "Asking for aliases", len(numbers)))
+    asked = track(numbers, "Asking for aliases", len(numbers))
     try:
-        for item in generate_aliases(kb, asked, llm, known=store.sources, batch_size=BATCH, **settings):
-            store.append([item])
-            report.add(item)
+        for _ in fill(store, report, kb, asked, llm, batch_size=BATCH, **settings):
             meter.note()
     except LLMError as error:
         gathered.skipped["entities_not_asked"] = len(numbers) - report.answered - report.no_definition - report.failed
@@ -204,7 +205,7 @@ def _ask(
         "answers": len(store),
         "not_aliases": dict(report.dropped),
         **llm_facts(meter.total(), len(found), len(found.texts)),
-        "this_run": llm.usage._asdict(),
+        "this_run": usage_facts(llm.usage),
     }
     gathered.files.append(ANSWERS)
     return store
@@ -214,12 +215,25 @@ class Meter:
     """Adds up over several runs what a model was asked, in a small file beside the answers."""
 
     def __init__(self, llm: LLM, path: Path) -> None:
-        from ..files import read_json
         from ..types import Usage
 
         self._llm, self._path, self._noted = llm, path, Usage()
-        saved: Any = read_json(path) if path.is_file() else {}
-        self._before = Usage(**saved["usage"]) if saved.get("model") == llm.id else Usage()
+        model, usage = self._saved() if path.is_file() else (None, Usage())
+        self._before = usage if model == llm.id else Usage()
+
+    def _saved(self) -> tuple[Any, Usage]:
+        """Read the model and its tally; a damaged file costs the tally, not the run."""
+        from ..types import Usage
+
+        try:
+            saved = json.loads(self._path.read_text(encoding="utf-8"))
+            usage = Usage(**saved["usage"])
+            if wrong := [value for value in usage if type(value) is not int or value < 0]:
+                raise ValueError(f"{wrong[0]!r} is no count")
+            return saved["model"], usage
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            _log.warning(Warnings.USAGE_LOST.format(path=self._path, reason=error))
+            return None, Usage()
 
     def total(self) -> Any:
         """Return what was asked in this and the earlier runs."""
@@ -238,12 +252,14 @@ class Meter:
 
 
 def _encoder(name: str | None, space: EntitySpace) -> Encoder:
-    """Return what judges aliases: the pipeline's own encoder, or another one."""
+    """Return what judges aliases: the pipeline's own encoder, or another one, which is tried."""
     from ..encoders.lexical import make_lexical_encoder
     from ..encoders.sentence import make_sentence_encoder
+    from ..types import Mention
 
     if name is None:
         return space.encoder
     encoder: Encoder = make_lexical_encoder() if name == "lexical" else make_sentence_encoder(name)
     encoder.fit(space.kb)
+    encoder.encode_mentions([Mention(name)])
     return encoder

@@ -109,7 +109,8 @@ def pairs(
     say(table(result))
     if not result["pairs"]["total"] and setting != "none":
         reasons = "; ".join(skipped(result))
-        raise DataError(Errors.NO_PAIRS.format(path=corpus, mentions=count(result["mentions"]["total"], "mention"), reasons=reasons))
+        total = count(result["mentions"]["total"], "mention")
+        raise DataError(Errors.NO_PAIRS.format(path=corpus, mentions=total, reasons=reasons))
     say(f"{', '.join(result['files'])}, {REPORT}; {seconds(time.perf_counter() - start)} -> {out}")
     typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
 

@@ -20,8 +20,9 @@ from .successors import Successors
 def repoint_docs(path: Path, out: Path, lost: TextIO, follow: Successors, pairs: bool, vocab: Vocab) -> None:
     """Copy a ``.spacy`` file with the ids of its entities and span groups brought up to date.
 
-    A span of a group whose id is lost goes from a file of ``pairs``; elsewhere it stays without an id, as
-    every entity does. Pairs of one span with entities that were merged become one. Gold ids and candidates on the documents are led on, too.
+    A span of a group whose id is lost goes from a file of ``pairs``; elsewhere it stays without an id, as every entity
+    does. Pairs of one span with entities that were merged become one. Gold ids and candidates on the documents are led
+    on, too.
 
     Raises:
         DataError: The file cannot be read.

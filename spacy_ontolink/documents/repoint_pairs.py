@@ -1,4 +1,4 @@
-"""Training pairs whose entities were merged or are gone: one pair for each mention and entity, with what is true now."""
+"""Training pairs whose entities were merged or are gone: one for each mention and entity, with what is true now."""
 
 from __future__ import annotations
 

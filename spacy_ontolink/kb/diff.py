@@ -66,11 +66,6 @@ class Diff:
         """Old numbers of the entities that lead nowhere now."""
         return self.gone[self.heirs < 0]
 
-    @property
-    def disjoint(self) -> bool:
-        """Whether no entity of the old one can be found in the new one: it is another ontology."""
-        return bool((self.before < 0).all() and (self.heirs < 0).all())
-
     def counts(self) -> dict[str, int]:
         """Count entities by kind of change."""
         return {

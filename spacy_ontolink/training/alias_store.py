@@ -14,7 +14,15 @@ from .alias_filter import Judged
 from .aliases import NO_ALIAS, Alias, Generated, Settings, answer_hash
 
 FORMAT = "spacy-ontolink aliases 1"
-_KEYS = {"entity", "aliases", "dropped", "answer", "source", "raw"}
+_KEYS: dict[str, Callable[[Any], bool]] = {
+    "entity": lambda value: isinstance(value, str),
+    "aliases": lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
+    "dropped": lambda value: isinstance(value, dict) and all(type(n) is int for n in value.values()),
+    "answer": lambda value: isinstance(value, str),
+    "source": lambda value: isinstance(value, str),
+    "raw": lambda value: isinstance(value, str),
+}
+"""What a line has, and what each value must be."""
 _JUDGEMENT = [each.name for each in fields(Judged) if each.name != "alias"]
 
 
@@ -95,16 +103,6 @@ class AliasStore:
                 file.write(line)
             self._end = self._size = file.tell()
 
-    def rewrite(self, change: Callable[[Generated], Generated | None]) -> None:
-        """Replace what came of each entity by what ``change`` makes of it; what it makes None of is asked again."""
-        changed = [item for item in map(change, self) if item is not None]
-        with replacing(self.path) as path:
-            path.write_bytes(_line({"format": FORMAT, **self.settings._asdict()}))
-            other = AliasStore(path)
-            other.append(changed)
-        self.sources, self._places = other.sources, other._places
-        self._end, self._size = other._end, other._size
-
     def _scan(self) -> Settings | None:
         """Note where each entity's line is; None for an empty file."""
         settings = None
@@ -134,9 +132,11 @@ class AliasStore:
     def _object(self, line: bytes, number: int = 0) -> dict[str, Any]:
         try:
             record = json.loads(line)
-            if missing := _KEYS - record.keys():
+            if missing := _KEYS.keys() - record.keys():
                 raise ValueError(f"no '{min(missing)}' in it")
-        except (ValueError, AttributeError) as error:
+            if wrong := [key for key, kind in _KEYS.items() if not kind(record[key])]:
+                raise ValueError(f"'{wrong[0]}' is {json.dumps(record[wrong[0]])[:60]}")
+        except (ValueError, AttributeError, RecursionError) as error:
             raise StateError(Errors.BAD_LINE.format(path=self.path, line=number, reason=error)) from error
         return dict(record)
 

@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 from ..kb import KnowledgeBase
-from ..prompts.cleaning import MOST_WORDS
 from ..types import LLM
 from .alias_store import AliasStore
-from .aliases import (
-    BATCH,
-    MOST_ALIASES,
-    NO_ALIAS,
-    NO_ANSWER,
-    NO_DEFINITION,
-    PROMPT,
-    Generated,
-    generate_aliases,
-    settings_of,
-)
+from .aliases import NO_ALIAS, NO_ANSWER, NO_DEFINITION, Generated, generate_aliases
 
 
 @dataclass(slots=True)
@@ -30,7 +19,6 @@ class AliasReport:
 
     Attributes:
         entities: Asked for.
-        known: Answered before.
         no_definition: Not asked, for want of one.
         failed: The model gave no answer; the next run asks again.
         answered: Answered now.
@@ -40,13 +28,17 @@ class AliasReport:
     """
 
     entities: int = 0
-    known: int = 0
     no_definition: int = 0
     failed: int = 0
     answered: int = 0
     no_alias: int = 0
     aliases: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def known(self) -> int:
+        """Entities that were answered before, once all are through."""
+        return self.entities - self.no_definition - self.failed - self.answered
 
     def counting(self, entities: Iterable[int]) -> Iterator[int]:
         """Pass entities on, counted."""
@@ -64,56 +56,27 @@ class AliasReport:
         self.dropped.update(item.dropped)
 
 
-def fill_store(
-    path: str | Path,
-    kb: KnowledgeBase,
-    entities: Iterable[int],
-    llm: LLM,
-    *,
-    domain: str,
-    seed: int = 0,
-    max_words: int = MOST_WORDS,
-    max_aliases: int = MOST_ALIASES,
-    prompt: str = PROMPT,
-    batch_size: int = BATCH,
-) -> tuple[AliasStore, AliasReport]:
-    """Ask for what a store has no answer to; each answer is on disk before the next batch is asked.
+def fill(
+    store: AliasStore, report: AliasReport, kb: KnowledgeBase, entities: Iterable[int], llm: LLM, **settings: Any
+) -> Iterator[Generated]:
+    """Ask for what a store has no answer to; yield what came of each entity once it is kept and counted.
 
-    An entity that was answered before is not asked again, unless its name or definition has changed.
+    An entity that was answered before is not asked again, unless its name or definition has changed. A batch of answers
+    is on disk before the next one is asked.
 
     Args:
-        path: The store; made if it is not there.
+        store: Made with the same settings.
+        report: Counts, also if the model gives up or the run is killed.
         kb: The ontology.
         entities: Entity numbers; a stream will do.
         llm: Any language model.
-        domain: What the ontology is about.
-        seed: Chooses the examples.
-        max_words: An alias with more words is none.
-        max_aliases: How many to keep of one answer.
-        prompt: A packaged prompt, or a file.
-        batch_size: How many entities to ask at once.
+        settings: Those of ``generate_aliases``.
 
     Raises:
         ConfigError: A setting makes no sense.
-        StateError: The store is damaged, or was made with other settings.
         LLMError: The model can answer nothing; what it answered before is kept.
     """
-    settings = settings_of(llm, domain=domain, seed=seed, max_words=max_words, max_aliases=max_aliases, prompt=prompt)
-    store, report = AliasStore(path, settings), AliasReport()
-    generated = generate_aliases(
-        kb,
-        report.counting(entities),
-        llm,
-        domain=domain,
-        seed=seed,
-        max_words=max_words,
-        max_aliases=max_aliases,
-        prompt=prompt,
-        known=store.sources,
-        batch_size=batch_size,
-    )
-    for item in generated:
+    for item in generate_aliases(kb, report.counting(entities), llm, known=store.sources, **settings):
         store.append([item])
         report.add(item)
-    report.known = report.entities - report.no_definition - report.failed - report.answered
-    return store, report
+        yield item

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kb import KnowledgeBase
 from ..types import SCOPES, Usage
-from .alias_filter import Judged
+from .alias_filter import TAU, Judged, count
 from .aliases import Alias
 from .corpus import CorpusDocument, CorpusMention
 from .pairs import SOURCES, Ambiguous, Matcher, Pair, Paired, make_pairs
@@ -139,6 +139,7 @@ def alias_facts(
     aliases: Sequence[Judged],
     groups: Mapping[str, Collection[str]],
     own_names: Collection[str] = (),
+    tau: float = TAU,
 ) -> dict[str, Any]:
     """Return how many aliases equal their entity's name, a curated synonym of it, or neither; and what was kept.
 
@@ -148,12 +149,15 @@ def alias_facts(
         groups: Ids of entities by how they were selected (Sci-ZSEL, table 2).
         own_names: Ids of the entities whose own name was answered, too; that is no alias, and counts in
             ``equal_to`` only.
+        tau: What the aliases were judged with; ``failed_condition`` counts what each condition is against, be it the
+            reason that ``dropped`` counts or not.
     """
     kinds = _kinds(kb, aliases)
     of_entity = [(judged.alias.entity, kind) for judged, kind in zip(aliases, kinds, strict=True)]
     of_entity += [(id, "name") for id in own_names]
     everything: dict[str, Collection[str] | None] = {"all": None, **groups}
     kept = [kind for judged, kind in zip(aliases, kinds, strict=True) if judged.kept]
+    against = count(aliases, tau)
     dropped = Counter(judged.reason for judged in aliases if not judged.kept)
     return {
         "total": len(aliases),
@@ -161,6 +165,7 @@ def alias_facts(
         "kept": len(kept),
         "retained_share": share(len(kept), len(aliases)),
         "dropped": {reason: dropped[reason] for reason in ("anchor", "drift")},
+        "failed_condition": {"anchor": against.anchor, "drift": against.drift, "both": against.both},
         "equal_to": {
             name: _kind_shares([kind for id, kind in of_entity if ids is None or id in ids])
             for name, ids in everything.items()
@@ -190,13 +195,15 @@ def _kind_shares(kinds: Sequence[str]) -> dict[str, Any]:
 
 def llm_facts(usage: Usage, mentions: int, distinct: int) -> dict[str, Any]:
     """Return what the language model did, as it counted itself, beside an estimate for one call per mention."""
-    mean = usage.prompt_tokens / usage.calls if usage.calls else None
+    counts = usage_facts(usage)
+    tokens = counts["prompt_tokens"]
+    mean = tokens / usage.calls if usage.calls and tokens is not None else None
     return {
         "calls": usage.calls,
         "failed": usage.failed,
         "answers_from_cache": usage.cached,
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
+        "input_tokens": tokens,
+        "output_tokens": counts["completion_tokens"],
         "input_tokens_per_call": mean,
         "one_call_per_mention": {
             "how": PER_MENTION,
@@ -206,6 +213,13 @@ def llm_facts(usage: Usage, mentions: int, distinct: int) -> dict[str, Any]:
             "input_tokens_for_distinct_texts": None if mean is None else round(mean * distinct),
         },
     }
+
+
+def usage_facts(usage: Usage) -> dict[str, int | None]:
+    """Return the counts; None for tokens where there were calls and the server counted none, as no prompt is empty."""
+    known = bool(usage.prompt_tokens or not usage.calls)
+    tokens = (usage.prompt_tokens, usage.completion_tokens) if known else (None, usage.completion_tokens or None)
+    return {**usage._asdict(), "prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
 
 
 def share(part: int, whole: int) -> float | None:

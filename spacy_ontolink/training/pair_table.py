@@ -13,7 +13,7 @@ SKIPPED = {
     "answers_without_alias": "answers without a usable alias",
     "outdated_answers": "answers left out, as the name or definition that they rest on has changed",
     "aliases_of_unknown_entities": "aliases of entities that the ontology does not have",
-    "mentions_that_fit_nothing": "mentions that fit no name or alias",
+    "mentions_that_fit_nothing": "mentions that fit nothing that this setting pairs with",
     "ambiguous_mentions": "mentions that fit several entities",
 }
 """What may be skipped, in the words of the table."""
@@ -84,20 +84,21 @@ def _selected(selection: Mapping[str, Any]) -> str:
 def _costs(llm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     each = llm["one_call_per_mention"]
     tokens = "–" if each["input_tokens"] is None else f"about {each['input_tokens']:,}"
+    read = "–" if llm["input_tokens"] is None else f"{llm['input_tokens']:,}"
     yield (
         "Calls",
         (
-            f"{llm['calls']:,} answered, {llm['failed']:,} failed, {llm['input_tokens']:,} input tokens; with one call "
+            f"{llm['calls']:,} answered, {llm['failed']:,} failed, {read} input tokens; with one call "
             f"per mention {each['calls']:,} and {tokens} ({each['how']})"
         ),
     )
 
 
 def _aliases(aliases: Mapping[str, Any]) -> str:
-    kinds, dropped = aliases["equal_to"]["all"], aliases["dropped"]
+    kinds, against = aliases["equal_to"]["all"], aliases["failed_condition"]
     return (
         f"{kinds['n']:,} of {aliases['entities']:,} entities: {percent(kinds['name']['share'])} equal the name, "
         f"{percent(kinds['synonym']['share'])} a curated synonym, {percent(kinds['new']['share'])} are new; the filter "
-        f"kept {percent(aliases['retained_share'])} of {aliases['total']:,} ({dropped['anchor']:,} too far from the "
-        f"name, {dropped['drift']:,} nearer to a neighbour)"
+        f"kept {percent(aliases['retained_share'])} of {aliases['total']:,} ({against['anchor']:,} too far from the "
+        f"name, {against['drift']:,} nearer to a neighbour, {against['both']:,} of them both)"
     )

@@ -67,24 +67,6 @@ def select(space: EntitySpace, mentions: Iterable[Mention], *, batch_size: int =
     return Selection(frozenset(by_name), frozenset(top), len(space.kb), mention_count, unlinked)
 
 
-def select_by_name(kb: KnowledgeBase, texts: Iterable[str], *, batch_size: int = BATCH) -> set[int]:
-    """Return E_EM: the entities whose primary name equals a text after ``normalise``; synonyms do not count."""
-    return set[int]().union(*(_named(kb, batch) for batch in _batches(texts, batch_size)))
-
-
-def select_by_retrieval(
-    space: EntitySpace, mentions: Iterable[Mention], *, batch_size: int = BATCH
-) -> tuple[set[int], Counter[int]]:
-    """Return E_BT, the entities that are the best candidate of a mention, and how many mentions each is that of.
-
-    The encoder of the space is the retriever, as it stands; -1 counts the mentions that it finds nothing for.
-    """
-    top = Counter[int]()
-    for batch in _batches(mentions, batch_size):
-        top.update(_top_1(space, batch))
-    return set(top) - {-1}, top
-
-
 def _named(kb: KnowledgeBase, texts: list[str]) -> set[int]:
     position = kb.exact_names(list(dict.fromkeys(texts)))[1]
     is_name = kb.name_scope[position] == SCOPES.index("NAME")

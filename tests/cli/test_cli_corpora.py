@@ -131,3 +131,12 @@ def test_an_empty_corpus(nlp, tmp_path):
     (tmp_path / "notes.txt").write_text("\n \n", "utf-8")
     with pytest.raises(DataError, match="no document in it"):
         read(tmp_path / "notes.txt", nlp)
+
+
+def test_gold_ids_on_the_same_offsets_are_united(nlp, tmp_path):
+    mentions = [{"start": 4, "end": 14, "label": label, "kb_ids": [id]} for label, id in (("A", "T:2"), ("B", "T:5"))]
+    path = written(tmp_path, {"text": TEXT, "mentions": mentions})
+    for source, expected in (("given", [("A", ("T:2", "T:5")), ("B", ("T:2", "T:5"))]),
+                             ("dictionary", [("", ("T:2", "T:5"))])):  # fmt: skip
+        (document,) = read(path, nlp, mentions=source)[1]
+        assert [(one.label, one.gold) for one in document.mentions if one.start == 4] == expected

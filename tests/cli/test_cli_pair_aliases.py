@@ -14,7 +14,7 @@ TEXT = "A cow. The milk yield fell. Milk yield rose. The milk yield fell."
 @pytest.mark.parametrize(
     ("uses_context", "expected"),
     [
-        (False, [Mention("milk yield"), Mention("Milk yield")]),
+        (False, [Mention("milk yield"), Mention("milk yield"), Mention("Milk yield")]),
         (True, [Mention("milk yield", "The ", " fell."), Mention("Milk yield", "", " rose."),
                 Mention("milk yield", "The ", " fell.")]),
     ],
@@ -48,3 +48,18 @@ def test_encoders_that_judge(traits):
     assert _encoder(None, space) is own
     lexical = _encoder("lexical", space)
     assert isinstance(lexical, LexicalEncoder) and len(lexical.encode_mentions([Mention("milk")])) == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{oops", "[1]", "{}", '{"model": "m", "usage": 3}', '{"model": "m", "usage": {"calls": "2"}}',
+                '{"model": "m", "usage": {"walls": 2}}', '{"model": "m", "usage": {"calls": -2}}'],
+)  # fmt: skip
+def test_a_damaged_tally_begins_anew(tmp_path, caplog, content):
+    path = tmp_path / "usage.json"
+    path.write_text(content, "utf-8")
+    meter = Meter(SimpleNamespace(id="m", usage=Usage(1, 0, 0, 10, 2)), path)
+    assert meter.total() == Usage(1, 0, 0, 10, 2)
+    (record,) = caplog.records
+    assert "usage.json is damaged" in record.message and "ontolink build" not in record.message
+    meter.note()
+    assert json.loads(path.read_text("utf-8"))["usage"]["calls"] == 1

@@ -294,7 +294,7 @@ def test_a_model_that_refuses_everything(ontolink, make, script, texts, defined,
     result = ontolink("pairs", defined, texts, tmp_path / "out", "--setting", "gen", "--llm", script(answers, end))
     assert result.code == 2 and result.out == ""
     line = result.err.splitlines()[-1]
-    assert "no pair came of 1 mention: " in line and "mentions that fit no name or alias: 1" in line
+    assert "no pair came of 1 mention: " in line and "mentions that fit nothing that this setting pairs with: 1" in line
 
 
 def test_aliases_of_another_run_in_place_of_a_model(make, script, tmp_path):
@@ -392,7 +392,7 @@ def test_folders_of_others_are_left_alone(refused, defined, texts, tmp_path):
 
 
 def test_the_dictionary_finds_generated_aliases(make, script, tmp_path):
-    report, err = make("gen", "--llm", script(), "--tau", "0.5", "--mentions", "dictionary")
+    report, _ = make("gen", "--llm", script(), "--tau", "0.5", "--mentions", "dictionary")
     assert made(tmp_path) == sorted(P1 + KEPT)
     assert (report["mentions"]["total"], report["mentions"]["total_by_name"]) == (4, 2)
     assert report["filter_effect"]["before"]["pairs"] == 5  # "milk yields" with T:5, too; "BF" is too short
@@ -425,3 +425,12 @@ def test_answers_about_former_definitions_are_left_out(ontolink, make, script, t
         assert "has changed: 1" in result.err
         found = {(p.mention.text, p.entity) for p in read_pairs(tmp_path / out / "pairs.jsonl")}
         assert ("milk yields", "T:2") not in found and ("egg counts", "T:5") in found
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [(["--encoder", "no/such/folder"], "no/such/folder"), (["--domain", " "], "domain")]
+)
+def test_mistakes_are_told_before_anything_is_asked(refused, script, asked, defined, texts, tmp_path, options, words):
+    line = refused("pairs", defined, texts, tmp_path / "out", "--setting", "gen", "--llm", script(), *options)
+    assert words in line
+    assert not asked() and not (tmp_path / "out").exists()

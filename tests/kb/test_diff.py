@@ -156,14 +156,6 @@ def test_a_new_scope_needs_no_new_rows():
     assert not diff.reembed().any()
 
 
-def test_other_ontologies_are_disjoint():
-    other = build([Entity("X:1", "trait")])
-    diff = compare(build(OLD), other)
-    assert diff.disjoint
-    assert diff.counts()["retired"] == 8
-    assert not compare(build(OLD), build([Entity("X:1", "trait", alt_ids=("T:7",))])).disjoint
-
-
 def test_counts_have_every_kind():
     counts = compare(build(OLD), build(changed("T:2", definition="Amount."))).counts()
     assert counts == dict.fromkeys(EVERY, 0) | {"redefined": 1, "touched": 3}

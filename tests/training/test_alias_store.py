@@ -78,21 +78,6 @@ def test_two_runs_do_not_overwrite_each_other(path):
     assert [item.entity for item in AliasStore(path)] == ["T:1", "T:2", "T:3"]
 
 
-def test_a_store_rewritten(path):
-    store = AliasStore(path, SETTINGS)
-    store.append([generated("T:1", ("BF",), "BF", "s2"), generated("T:3")])
-
-    def change(item):
-        return None if item.entity == "T:2" else item._replace(entity=item.entity.replace("T:3", "T:4"))
-
-    store.rewrite(change)
-    store.append([generated("T:5")])
-    for opened in (store, AliasStore(path)):
-        assert [item.entity for item in opened] == ["T:1", "T:4", "T:5"]
-        assert [alias.entity for alias in opened.aliases()] == ["T:1", "T:4", "T:4", "T:5", "T:5"]
-    assert path.read_bytes().count(b"\n") == 4
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -146,3 +131,16 @@ def test_a_bad_line_is_named(tmp_path, line, message):
         read_aliases(path)
     with pytest.raises(DataError, match="No such input file"):
         read_aliases(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("entity", 3), ("entity", ["T:1"]), ("aliases", None), ("aliases", ["x", 1]), ("dropped", {"cap": "1"}),
+     ("dropped", []), ("answer", None), ("source", {}), ("raw", None)],
+)  # fmt: skip
+def test_values_of_wrong_types_are_named(path, key, value):
+    lines = path.read_text("utf-8").splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), key: value})
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    with pytest.raises(StateError, match=rf"aliases\.jsonl, line 2: '{key}' is "):
+        AliasStore(path, SETTINGS)

@@ -5,7 +5,9 @@ from spacy_ontolink.errors import StateError
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.llms.cached import make_cached_llm
 from spacy_ontolink.training.alias_store import AliasStore
-from spacy_ontolink.training.filling import AliasReport, fill_store
+from spacy_ontolink.training.aliases import settings_of
+from spacy_ontolink.training.filling import AliasReport
+from spacy_ontolink.training.filling import fill as fill_in
 from spacy_ontolink.types import Entity
 
 
@@ -20,13 +22,17 @@ def llm():
 
 
 def fill(path, kb, llm, **settings):
-    return fill_store(path, kb, range(len(kb)), llm, **{"domain": "animals", "batch_size": 2} | settings)
+    settings = {"domain": "animals"} | settings
+    store, report = AliasStore(path, settings_of(llm, **settings)), AliasReport()
+    for _ in fill_in(store, report, kb, range(len(kb)), llm, batch_size=2, **settings):
+        pass
+    return store, report
 
 
 def test_everything_is_counted(defined, llm, tmp_path):
     store, report = fill(tmp_path / "a.jsonl", defined, llm)
     assert report == AliasReport(
-        entities=9, known=0, no_definition=2, failed=1, answered=6, no_alias=4, aliases=4,
+        entities=9, no_definition=2, failed=1, answered=6, no_alias=4, aliases=4,
         dropped={"name": 1, "neighbour": 2, "repeated": 1},
     )  # fmt: skip
     assert len(store) == 6 and len(list(store.aliases())) == 4

@@ -73,11 +73,20 @@ def test_aliases_by_what_they_equal(traits):
     assert (facts["total"], facts["kept"], facts["entities"]) == (6, 4, 3)
     assert facts["retained_share"] == 4 / 6
     assert facts["dropped"] == {"anchor": 1, "drift": 1}
+    assert facts["failed_condition"] == {"anchor": 0, "drift": 0, "both": 0}  # by their likenesses, not their reasons
     assert {kind: facts["equal_to"]["all"][kind]["n"] for kind in ("name", "synonym", "new")} == {
         "name": 1, "synonym": 2, "new": 3}  # fmt: skip
     assert facts["equal_to"]["by_name"]["name"] == {"n": 1, "share": 1 / 4}
     assert facts["equal_to"]["by_retrieval"]["name"] == {"n": 0, "share": None}
     assert facts["kept_equal_to"]["new"]["n"] == 1
+
+
+def test_conditions_are_counted_separately(traits):
+    likenesses = [(0.9, 0.1), (0.4, 0.1), (0.6, 0.8), (0.3, 0.7), (0.2, 0.6)]
+    aliases = [Judged(Alias("T:2", "x"), a, d, "T:5", a > max(0.5, d), "") for a, d in likenesses]
+    facts = alias_facts(traits, aliases, {}, tau=0.5)
+    assert facts["failed_condition"] == {"anchor": 3, "drift": 3, "both": 2}
+    assert facts["kept"] == 1
 
 
 def test_no_alias_at_all(traits):

@@ -4,7 +4,7 @@ import pytest
 from spacy_ontolink.encoders.lexical import make_lexical_encoder
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.space import EntitySpace
-from spacy_ontolink.training.selection import select, select_by_name, select_by_retrieval
+from spacy_ontolink.training.selection import select
 from spacy_ontolink.types import Mention
 
 
@@ -17,18 +17,18 @@ def ids(kb, numbers):
     return sorted(kb.ids_of(sorted(numbers)))
 
 
-def test_a_name_counts_and_a_synonym_does_not(traits):
+def test_a_name_counts_and_a_synonym_does_not(space):
     texts = ["Body-Fat  Percentage", "milk\n yield", "fat percentage", "BF", "MY", "nothing", "", "breast  feeding"]
-    assert ids(traits, select_by_name(traits, texts)) == ["T:1", "T:2", "X:9"]
-    assert select_by_name(traits, []) == set()
-    assert select_by_name(traits, (text for text in texts), batch_size=1) == select_by_name(traits, texts)
+    mentions = [Mention(text) for text in texts]
+    assert ids(space.kb, select(space, mentions).by_name) == ["T:1", "T:2", "X:9"]
+    assert select(space, iter(mentions), batch_size=1) == select(space, mentions)
 
 
 def test_the_best_candidate_of_each_mention(space):
     mentions = [Mention(text) for text in ("yield of milk", "milk yields", "number of egg", "zzz", " ", "MY")]
-    chosen, top = select_by_retrieval(space, mentions)
-    assert ids(space.kb, chosen) == ["T:2", "T:5"]
-    assert top == {space.kb.number_of("T:2"): 3, space.kb.number_of("T:5"): 1, -1: 2}
+    selection = select(space, mentions)
+    assert ids(space.kb, selection.by_retrieval) == ["T:2", "T:5"]
+    assert (selection.n_mentions, selection.unlinked) == (6, 2)
 
 
 def test_both_in_one_pass(space):
