@@ -158,8 +158,8 @@ SECTIONS = {
         "Recall, with an encoder trained on the ontology alone",
         scratch,
         "`NgramEncoder`, trained by configs/train_ngrams.cfg on each ontology's names; nothing else is needed, and "
-        "torch for training only. Held out: a fifth of the EXACT synonyms is taken out of the ontology before "
-        "training, and at most 1,500 of them are the mentions (gsc_plus is HPO). @@ MiniLM's figures on the test sets are in the "
+        "torch for training only. Held out: a fifth of the EXACT synonyms is taken out before training, and at most "
+        "1,500 of them are the mentions (gsc_plus is HPO). MiniLM's figures on the test sets are in the "
         "section above.",
     ),
     "pairs": (
