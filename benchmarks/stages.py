@@ -26,10 +26,8 @@ CORPORA = ("ncbi_disease", "gsc_plus")
 CONFIG = HERE.parent / "configs" / "train_cross_encoder.cfg"
 SETTINGS = {
     "data.limit": MENTIONS,
-    "pool.k": 2 * TOP_N,
-    "negatives.scheme": "hard",
+    "pool.k": TOP_N,
     "negatives.n": 5,
-    "negatives.n_semi_hard": 3,
     "training.epochs": 1,
     "training.batch_size": 8,
     "training.learning_rate": 1e-4,
