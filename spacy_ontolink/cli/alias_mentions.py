@@ -18,7 +18,7 @@ Reader = Callable[[Sequence[str]], Iterator["CorpusDocument"]]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Search:
     """The mentions of a corpus, and how to find those of some aliases, too.
 
@@ -35,6 +35,7 @@ class Search:
     corpus: Path
     read: Reader
     folder: Path
+    _warned: bool = False
 
     @contextmanager
     def including(self, texts: Sequence[str], what: str) -> Iterator[MentionFile]:
@@ -45,7 +46,9 @@ class Search:
         if self.how != "dictionary" or not texts:
             yield self.found
         elif not self.corpus.is_file():
-            _log.warning(Warnings.READ_ONCE.format(path=self.corpus))
+            if not self._warned:
+                _log.warning(Warnings.READ_ONCE.format(path=self.corpus))
+            self._warned = True
             yield self.found
         else:
             with MentionFile(self.folder) as more:

@@ -100,5 +100,5 @@ def _aliases(aliases: Mapping[str, Any]) -> str:
         f"{kinds['n']:,} of {aliases['entities']:,} entities: {percent(kinds['name']['share'])} equal the name, "
         f"{percent(kinds['synonym']['share'])} a curated synonym, {percent(kinds['new']['share'])} are new; the filter "
         f"kept {percent(aliases['retained_share'])} of {aliases['total']:,} ({against['anchor']:,} too far from the "
-        f"name, {against['drift']:,} nearer to a neighbour, {against['both']:,} of them both)"
+        f"name, {against['drift']:,} nearer to a neighbour, {against['both']:,} are both)"
     )
