@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING, Any
 
 from .messages import TrainingMessages
-from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .types import Prompt

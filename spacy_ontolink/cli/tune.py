@@ -103,8 +103,8 @@ def _source(dev: Dev) -> str:
         kind = "EXACT " if facts["held_out_scopes"] == ["EXACT"] else ""
         scopes = "" if kind else " (of any scope, for none is EXACT)"
         return (
-            f"No annotated mentions given: tuned on {count(facts['mentions'], kind + 'synonym')}{scopes} held out of the "
-            "ontology. They have no text around them, and need not be like the mentions in yours."
+            f"No annotated mentions given: tuned on {count(facts['mentions'], kind + 'synonym')}{scopes} held out of "
+            "the ontology. They have no text around them, and need not be like the mentions in yours."
         )
     total = facts["mentions_in_file"]
     of = f" of {total:,}" if total > facts["mentions"] else ""
