@@ -158,21 +158,12 @@ SECTIONS = {
         "Recall, with an encoder trained on the ontology alone",
         scratch,
         "`NgramEncoder`, trained by configs/train_ngrams.cfg on each ontology's names; nothing else is needed, and "
-<<<<<<< HEAD
-        "torch for training only. Held out: a fifth of the EXACT synonyms is taken out before training, and at most "
-        "1,500 of them are the mentions (gsc_plus is HPO). MiniLM's figures on the test sets are in the "
-        "section above.",
-=======
         "torch for training only. Held out: a fifth of the EXACT synonyms is taken out of the ontology before "
         "training, and at most 1,500 of them are the mentions (gsc_plus is HPO). Synonyms of one ontology are "
         "worded alike, so the gain on these is far larger than that on mentions of texts. Settings were chosen on "
         "them and on development mentions; the test sets were run once. MiniLM's figures on those are in the "
-        "section above. Tried on VT and CMO and left out, R@1 / R@64: n-grams dropped at random (-1.8, -3.0 / "
-        "+0.4, +0.4), n-grams of five letters besides (-1.8, -1.5 / -0.1, +0.9), pairs of words (+0.3, 0.0 / 0.0, "
-        "0.0), a hidden layer (+1.8, +0.3 / -0.3, -0.2), definitions as further names (CMO: -3.1 / +0.5)@@. Taken: "
-        "words whole (+1.1, +2.5 / -0.1, -0.3), a temperature of 0.1 for 0.05 (+1.5, +3.3 / 0.0, +0.7), 256 "
-        "dimensions for 128 (CMO: +1.5 / +0.2).",
->>>>>>> scratch
+        "section above. Tried and left out, since they gained nothing on both: n-grams dropped at random, n-grams of "
+        "five letters besides, pairs of words, a hidden layer, definitions as further names.",
     ),
     "pairs": (
         "Pairs without labels",
