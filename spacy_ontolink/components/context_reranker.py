@@ -8,12 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
 
 from ..errors import check_setting
+from ..prompts.shown import Shown
 from ..registry import check_part
 from ..types import Floats1d, Mention, Reranker
 from .base import Part
@@ -22,14 +23,11 @@ from .listening import ANY
 from .spans import Answer
 from .stage import Item, Stage, reranked
 
-if TYPE_CHECKING:
-    from ..prompts.entity_text import Caps
-
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
+@dataclass(frozen=True)
+class ContextSettings(Shown):
     """What ``make_context_rerank`` documents.
 
     Raises:
@@ -37,38 +35,15 @@ class ContextSettings:
     """
 
     top_n: int | None = None
-    n_context: int = 64
-    n_sents: int | None = None
-    n_synonyms: int = 8
-    n_parents: int = 3
-    n_children: int = 5
-    n_siblings: int = 5
-    definition: bool = True
     cascade_exact: bool = False
     cascade_margin: float | None = None
 
     def __post_init__(self) -> None:
-        for setting in ("n_context", "n_synonyms", "n_parents", "n_children", "n_siblings"):
-            value = getattr(self, setting)
-            check_setting(setting, value, value >= 0, "a number, 0 or more")
-        n_sents, top_n, margin = self.n_sents, self.top_n, self.cascade_margin
-        check_setting("n_sents", n_sents, n_sents is None or n_sents >= 0, "null, or a number, 0 or more")
+        super().__post_init__()
+        top_n, margin = self.top_n, self.cascade_margin
         check_setting("top_n", top_n, top_n is None or top_n > 0, "null for all candidates, or a number above 0")
         fine = margin is None or (margin > 0 and math.isfinite(margin))
         check_setting("cascade_margin", margin, fine, "null, or a difference of scores above 0")
-
-    @property
-    def caps(self) -> Caps:
-        """What is shown of a candidate."""
-        from ..prompts.entity_text import Caps
-
-        return Caps(
-            synonyms=self.n_synonyms,
-            parents=self.n_parents,
-            children=self.n_children,
-            siblings=self.n_siblings,
-            definition=self.definition,
-        )
 
 
 Key = tuple[Mention, tuple[str, ...]]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import ClassVar, Literal
 
 from ..errors import check_setting
 from ..models.part import LEAST
-
-if TYPE_CHECKING:
-    from ..prompts.entity_text import Caps
+from ..prompts.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -108,41 +106,20 @@ class ReadAndSelectModel(CrossEncoderModel):
 
 
 @dataclass(frozen=True)
-class PoolSettings:
+class PoolSettings(Shown):
     """What a reranker is shown: as many candidates, and as much of each, as it will be shown in its pipeline.
 
     Attributes:
         k: Candidates per mention; null is what the retriever gives.
-        n_context: Tokens to either side of a mention.
-        n_sents: Sentences to either side to which these are confined; null for no limit.
-        n_synonyms: The most synonyms of a candidate, those closest to the mention first.
-        n_parents: The most parents.
-        n_children: The most children.
-        n_siblings: The most siblings.
-        definition: Whether its definition is shown.
     """
 
+    block: ClassVar[str] = "pool."
+
     k: int | None = None
-    n_context: int = 64
-    n_sents: int | None = None
-    n_synonyms: int = 8
-    n_parents: int = 3
-    n_children: int = 5
-    n_siblings: int = 5
-    definition: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_setting("pool.k", self.k, self.k is None or self.k > 1, "null, or 2 and more")
-        for name in ("n_context", "n_synonyms", "n_parents", "n_children", "n_siblings"):
-            check_setting(f"pool.{name}", getattr(self, name), getattr(self, name) >= 0, "0 or more")
-        check_setting("pool.n_sents", self.n_sents, (self.n_sents or 0) >= 0, "null, or 0 and more")
-
-    @property
-    def caps(self) -> Caps:
-        """What is shown of a candidate."""
-        from ..prompts.entity_text import Caps
-
-        return Caps(self.n_synonyms, self.n_parents, self.n_children, self.n_siblings, self.definition)
 
 
 def _check_rate(dropout: float) -> None:
