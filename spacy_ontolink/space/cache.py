@@ -55,10 +55,11 @@ def open_or_build(reader: Reader, encoder: Encoder, index: Index, pooling: Pooli
 
 
 def _files(reader: Reader) -> list[Path]:
-    return [Path(path) for path in getattr(reader, "paths", ())]
+    return [Path(path) for files in ("paths", "names") for path in getattr(reader, files, ())]
 
 
 def _settings(part: object) -> list[tuple[str, str]]:
-    """The public attributes that tell one part from another of its kind; paths are told by their content."""
-    public = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "paths"}
+    """The public attributes that tell one part from another of its kind; files are told by their content."""
+    files = ("paths", "names")
+    public = {name: value for name, value in vars(part).items() if not name.startswith("_") and name not in files}
     return [("type", type(part).__name__), *((name, repr(value)) for name, value in public.items())]

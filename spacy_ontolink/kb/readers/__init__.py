@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, OntologyError
+from ...registry import saves
 from .report import ReadReport
 from .sentences import refile_sentences
 from .sniff import FORMATS, sniff
@@ -72,6 +73,7 @@ def read_ontology(
     columns: dict[str, str] | None = None,
     stop_synonyms: bool | list[str] = True,
     name: str | None = None,
+    names: Paths = (),
 ) -> KnowledgeBase:
     """Read one or several ontology files into one knowledge base; what was passed over is logged, once per file.
 
@@ -82,10 +84,13 @@ def read_ontology(
         columns: For tables, the column of each field of ``Entity``.
         stop_synonyms: As for ``KnowledgeBase.from_entities``.
         name: What to call the knowledge base; by default, after its files.
+        names: Files of annotated mentions, which become names of their entities (``annotated``).
 
     Raises:
         OntologyError: A file is missing, empty or of no known format, or none of its entities has a name.
+        DataError: A file of mentions cannot be used.
     """
+    from ..annotated import add_names, read_names
     from ..knowledge_base import KnowledgeBase
 
     files = _files(paths)
@@ -106,29 +111,32 @@ def read_ontology(
             report.log()
     # The builder knows of the problems between entities only; what was passed over in the files belongs to the KB, too.
     kb.facts["problems"] = dict(sum((report.counts for report in every), Counter()))
-    return kb
+    given = _paths(names)
+    return add_names(kb, chain.from_iterable(map(read_names, given))) if given else kb
 
 
 class OntologyReader:
     """Reads ontology files when called; a ``Reader`` for configs. (spaCy's schemas turn dataclasses into dicts.)"""
 
-    def __init__(self, paths: tuple[Path, ...], **settings: Any) -> None:
-        self.paths, self.settings = paths, settings
+    def __init__(self, paths: tuple[Path, ...], names: tuple[Path, ...] = (), **settings: Any) -> None:
+        self.paths, self.names, self.settings = paths, names, settings
 
     def __call__(self) -> KnowledgeBase:
-        return read_ontology(self.paths, **self.settings)
+        return read_ontology(self.paths, names=self.names, **self.settings)
 
 
+@saves(as_null=("names",))
 def make_ontology_reader(
     path: str | list[str],
     format: str | None = None,
     strict: bool = False,
     columns: dict[str, str] | None = None,
     stop_synonyms: bool | list[str] = True,
+    names: str | list[str] | None = None,
 ) -> OntologyReader:
     """Make a reader of one or several ontology files; nothing is opened before it is called.
 
-    The settings are those of ``read_ontology``.
+    The settings are those of ``read_ontology``. A saved config has no ``names``: they are in the saved knowledge base.
 
     Raises:
         OntologyError: There is no path, or no such format.
@@ -138,14 +146,17 @@ def make_ontology_reader(
         reason = f"there is no format '{format}'"
         raise OntologyError(Errors.FORMAT_UNKNOWN.format(path=files[0], reason=reason, formats=", ".join(FORMATS)))
     settings = {"format": format, "strict": strict, "columns": columns, "stop_synonyms": stop_synonyms}
-    return OntologyReader(files, **settings)
+    return OntologyReader(files, _paths(names or ()), **settings)
 
 
 def _files(paths: Paths) -> tuple[Path, ...]:
-    files = (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
-    if not files:
+    if not (files := _paths(paths)):
         raise OntologyError(Errors.NO_FILES)
     return files
+
+
+def _paths(paths: Paths) -> tuple[Path, ...]:
+    return (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
 
 
 def _stem(path: Path) -> str:
