@@ -7,6 +7,8 @@ from typing import Any
 
 from common import HERE, RESULTS, percent
 from drift_page import NOTE, drift
+from linking_page import NOTE as LINKING
+from linking_page import linking
 
 INTRO = """# Benchmarks
 
@@ -165,6 +167,7 @@ SECTIONS = {
         "section above. Tried and left out, since they gained nothing on both: n-grams dropped at random, n-grams of "
         "five letters besides, pairs of words, a hidden layer, definitions as further names.",
     ),
+    "linking": ("Whole pipelines, without and with labels", linking, LINKING),
     "pairs": (
         "Pairs without labels",
         pairs,

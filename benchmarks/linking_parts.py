@@ -1,0 +1,156 @@
+"""What benchmarks/linking.py is made of: models trained once and kept, pipelines, rankings by each view."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import spacy
+from common import HERE
+from confection import Config
+from spacy.language import Language
+
+from spacy_ontolink.cli import app
+from spacy_ontolink.cli.mentions import finder, run
+from spacy_ontolink.cli.pipelines import adjust, retriever
+from spacy_ontolink.documents import GIVEN, SPANS_KEY, read_documents
+from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.metrics import evaluate_ranking
+
+NGRAMS = HERE.parent / "configs" / "train_ngrams.cfg"
+K = 64
+VIEWS = {"retriever": "retriever", "surface": "+ surface", "context": "+ context", "fused": "+ fuse"}
+TOP_N, TOKENS = 12, {"mention_tokens": 40, "entity_tokens": 40}
+SHOWN = {"n_synonyms": 8, "n_parents": 2, "n_children": 0, "n_siblings": 0, "definition": True}
+Row = dict[str, Any]
+
+
+def ontolink(*arguments: object) -> None:
+    """Run a command in this process, which spares loading torch each time; what it says goes to standard error."""
+    with contextlib.redirect_stdout(sys.stderr):
+        app([str(argument) for argument in arguments], standalone_mode=False)
+
+
+def without_alignment(out: Path) -> Path:
+    """Write the config of the n-grams without the first stage, which a model to go on from has behind it."""
+    config = Config().from_disk(NGRAMS, interpolate=False)
+    config.pop("alignment")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    config.to_disk(out)
+    return out
+
+
+def train(kind: str, config: Path, out: Path, pairs: Sequence[Path] = (), **settings: Any) -> Path:
+    """Train a retriever or a reranker, unless it is there already; dots in settings are written as two underscores."""
+    if not (out / "training.cfg").is_file():
+        given = [f"--{name.replace('__', '.')}={json.dumps(value)}" for name, value in settings.items()]
+        files = [part for path in pairs for part in ("--pairs", path)]
+        ontolink("train", kind, config, "--output", out, "--overwrite", *files, *given)
+    return out
+
+
+def encoder_of(lexical: float, **dense: tuple[Path, float]) -> Row:
+    """Describe a lexical encoder and trained ones, ``ngrams`` and ``minilm``, together by weight, as a config does."""
+    made: Row = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
+    total = lexical
+    for kind, (folder, weight) in dense.items():
+        name = {"ngrams": "NgramEncoder", "minilm": "SentenceEncoder"}[kind]
+        part = {"@ontolink_encoders": f"spacy-ontolink.{name}.v1", "model": str(folder)}
+        hybrid = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "lexical": made, "dense": part}
+        total += weight
+        made = {**hybrid, "weight": weight / total} if total > weight else part
+    return made
+
+
+def pipeline(kb: KnowledgeBase, encoder: Row, settings: dict[str, Row], reranker: Path | None = None) -> Language:
+    """Make a pipeline of all stages over a knowledge base.
+
+    Args:
+        kb: The knowledge base.
+        encoder: Of its names, as ``encoder_of`` describes it.
+        settings: Of the components, by name, beside their defaults.
+        reranker: A cross-encoder, for the context stage.
+    """
+    nlp = spacy.blank("en")
+    add = nlp.add_pipe
+    given = {"k": K, "encoder": encoder, **settings.get("ontolink_retriever", {})}
+    found: Any = add("ontolink_retriever", config=given)
+    found.initialize(list, nlp=nlp, kb_loader=lambda: kb)
+    add("ontolink_surface_rerank", config=settings.get("ontolink_surface_rerank", {}))
+    if reranker:
+        model = {"@ontolink_rerankers": "spacy-ontolink.CrossEncoder.v1", "model": str(reranker), **TOKENS}
+        shown = {"top_n": TOP_N, **SHOWN, **settings.get("ontolink_context_rerank", {})}
+        add("ontolink_context_rerank", config={**shown, "reranker": model})
+    add("ontolink_fuse", config=settings.get("ontolink_fuse", {}))
+    return nlp
+
+
+def tuned(nlp: Language, dev: Path | None, scratch: Path, limit: int, seed: int) -> dict[str, Row]:
+    """Let ``ontolink tune`` choose settings, by component: on annotated mentions, or on synonyms that it holds out."""
+    folder, out = scratch / "untuned", scratch / "tuned"
+    nlp.to_disk(folder)
+    given = [dev] if dev else []
+    ontolink("tune", folder, *given, out, "--hide", 0, "--limit", limit, "--seed", seed, "--overwrite")
+    config = spacy.util.load_config(out / "config.cfg")["components"]
+    kept = {
+        "ontolink_retriever": ("pooling", "name_pooling"),
+        "ontolink_surface_rerank": ("pooling", "name_pooling", "weights"),
+        "ontolink_fuse": ("weights",),
+    }
+    return {name: {key: config[name][key] for key in keys} for name, keys in kept.items()}
+
+
+def measured(nlp: Language, data: Path) -> dict[str, Row]:
+    """Measure the ranking by each view that the pipeline has; equal scores are in the order of the view before."""
+    adjust(nlp, spans_key=SPANS_KEY, k=K)
+    kb = retriever(nlp).kb
+    with nlp.select_pipes(enable="ontolink_retriever"):
+        texts, gold, pools = linked(nlp, data)
+    ranked = [[one["id"] for one in pool] for pool in pools]
+    pools = linked(nlp, data)[2]
+    final = [[one["id"] for one in pool] for pool in pools]
+    result = {}
+    for view, title in VIEWS.items():
+        if any(view in pool[0]["scores"] for pool in pools if pool):
+            scores = [{one["id"]: one["scores"].get(view) for one in pool} for pool in pools]
+            ranked = [
+                sorted(ids, key=lambda id: math.inf if own[id] is None else -own[id])
+                for ids, own in zip(ranked, scores, strict=True)
+            ]
+            ranked = final if view == "fused" else ranked
+            found = evaluate_ranking(texts, gold, ranked, resolve=kb.resolve, name_of=lambda id: kb[id].name)
+            result[title] = {key: found[key] for key in ("n", "recall_at_1", "recall_at_64", "mrr", "by_overlap")}
+    return result
+
+
+def linked(nlp: Language, data: Path) -> tuple[list[str], list[list[str]], list[list[Row]]]:
+    """Return each mention's text, its gold ids and its candidates."""
+    docs = list(read_documents(data, nlp))
+    gold = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
+    spans = [span for doc in run(nlp, iter(docs), finder(nlp, "given", "")[1]) for span in doc.spans.get(SPANS_KEY, ())]
+    return [span.text for span in spans], gold, [list(span._.ontolink or ()) for span in spans]
+
+
+def mean(runs: Sequence[dict[str, Row]]) -> list[Row]:
+    """Lay the rows of several seeds together: means, and the farthest apart that R@1 is."""
+    rows = []
+    for title in runs[0]:
+        own = [run[title] for run in runs]
+        row: Row = {"row": title, "n": own[0]["n"], "seeds": len(own)}
+        for key in ("recall_at_1", "recall_at_64", "mrr"):
+            row[key] = sum(one[key] for one in own) / len(own)
+        row["spread"] = max(one["recall_at_1"] for one in own) - min(one["recall_at_1"] for one in own)
+        row["by_overlap"] = {
+            kind: {
+                "n": part["n"],
+                "recall_at_1": sum(one["by_overlap"][kind]["recall_at_1"] or 0 for one in own) / len(own),
+            }
+            for kind, part in own[0]["by_overlap"].items()
+        }
+        rows.append(row)
+    return rows
