@@ -1,9 +1,9 @@
 """How well whole pipelines link: ``python benchmarks/linking.py --data FOLDER --models FOLDER``.
 
 *Zero-label*: an encoder of n-grams learns the ontology's synonyms, then pairs of names and unlabelled mentions by each
-of the three strategies; the other settings are tuned to synonyms that ``ontolink tune`` holds out. *Supervised*: the
-training mentions are names too, counted, and what the encoder learns from; all settings are tuned on the development
-mentions, and the models that are measured learn from both. Rows: the first view alone, then each later one.
+of the three strategies; all settings are the defaults. *Supervised*: the training mentions are names too, counted, and
+what the encoder learns from; the pipeline is tuned on the development mentions, which then become names as well. Rows:
+the first view alone, then with each later one. The test file is linked when all is settled.
 
 Models are kept in the folder and not trained again.
 """
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from common import RESULTS, parser, save
 from linking_parts import (
+    NAMES,
     NGRAMS,
     Row,
     encoder_of,
@@ -38,7 +39,7 @@ from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.readers import read_ontology
 
 SEEDS = (0, 1, 2)
-SETTINGS = ("zero-label", "supervised")
+SETTINGS = ("zero-label", "supervised", "supervised, with MiniLM")
 STRATEGIES = ("none", "BASE", "RM-PCS", "PC-POS")
 LIMIT = 1000  # mentions to tune on
 
@@ -65,10 +66,10 @@ class Corpus(NamedTuple):
 
 
 CORPORA = (
-    Corpus("ncbi_disease_biosyn", "train.jsonl", "given", supervised=True),
+    Corpus("ncbi_disease_biosyn", "train.jsonl", "given", supervised=True, seeds=1),
     Corpus("ncbi_disease", "train.jsonl", "dictionary", supervised=True, seeds=1),
     Corpus("bc5cdr", "train.jsonl", "dictionary", supervised=True, seeds=1, small=False),
-    Corpus("gsc_plus", "dev.jsonl", "dictionary"),
+    Corpus("gsc_plus", "dev.jsonl", "dictionary", seeds=1),
     Corpus("qtldb_vt", "test.jsonl", "given"),
     Corpus("qtldb_cmo", "test.jsonl", "given"),
     Corpus("qtldb_lpt", "test.jsonl", "given"),
@@ -105,6 +106,13 @@ class Bench:
         where = {"paths__ontology": str(self.dictionary), "data__names": names}
         return train("retriever", NGRAMS, out, **where, alignment__seed=seed)
 
+    def minilm(self, *splits: str) -> Path:
+        """Train MiniLM on names, and on the mentions of some splits, once through; its names are short."""
+        names = [str(self.folder / f"{split}.jsonl") for split in splits]
+        where = {"paths__ontology": str(self.dictionary), "data__names": names, "paths__base": self.options.minilm}
+        out = self.models / "-".join(("minilm", *splits))
+        return train("retriever", NAMES, out, **where, model__max_length=24, alignment__learning_rate=1e-4)
+
     def paired(self, strategy: str, seed: int) -> Path:
         """Go on with pairs, by one of the strategies."""
         base, out = self.aligned(seed), self.models / f"ngrams-{strategy}-{seed}"
@@ -118,31 +126,31 @@ class Bench:
 
 def zero_label(bench: Bench, strategy: str) -> list[Row]:
     """Measure a pipeline that has seen no label."""
-    kb, runs = bench.kb(), []
+    kb, runs, test = bench.kb(), [], bench.folder / "test.jsonl"
     if not bench.corpus.small:
-        return mean([measured(pipeline(kb, encoder_of(1), {}), bench.folder / "test.jsonl")])
+        return mean([measured(pipeline(kb, encoder_of()), test)])
     for seed in SEEDS[: bench.corpus.seeds]:
-        encoder = encoder_of(bench.options.lexical, ngrams=(bench.paired(strategy, seed), 1))
-        with tempfile.TemporaryDirectory() as scratch:
-            settings = tuned(pipeline(kb, encoder, {}), None, Path(scratch), LIMIT, seed)
-        runs.append(measured(pipeline(kb, encoder, settings), bench.folder / "test.jsonl"))
+        runs.append(measured(pipeline(kb, encoder_of(ngrams=bench.paired(strategy, seed))), test))
     return mean(runs)
 
 
-def supervised(bench: Bench) -> list[Row]:
+def supervised(bench: Bench, with_minilm: bool) -> list[Row]:
     """Measure a pipeline that has seen the training mentions.
 
-    Its settings are those that are best on the development mentions, which are then made names as well.
+    It is tuned on the development mentions, which are then made names as well.
     """
-    known = bench.kb("train", "dev")
+    known, runs, test = bench.kb("train", "dev"), [], bench.folder / "test.jsonl"
     if not bench.corpus.small:
-        return mean([measured(pipeline(known, encoder_of(1), {}), bench.folder / "test.jsonl")])
-    learned, runs = bench.kb("train"), []
-    for seed in SEEDS[: bench.corpus.seeds]:
-        encoder = encoder_of(bench.options.lexical, ngrams=(bench.aligned(seed, "train"), 1))
+        return mean([measured(pipeline(known, encoder_of()), test)])
+    for seed in SEEDS[: 1 if with_minilm else bench.corpus.seeds]:
+        dense = {"ngrams": bench.aligned(seed, "train")}
+        if with_minilm:
+            dense["minilm"] = bench.minilm("train")
         with tempfile.TemporaryDirectory() as scratch:
-            settings = tuned(pipeline(learned, encoder, {}), bench.dev, Path(scratch), LIMIT, seed)
-        runs.append(measured(pipeline(known, encoder, settings), bench.folder / "test.jsonl"))
+            nlp = tuned(pipeline(bench.kb("train"), encoder_of(**dense)), bench.dev, Path(scratch), LIMIT, seed)
+            finder: Any = nlp.get_pipe("ontolink_retriever")
+            finder.update(known)
+            runs.append(measured(nlp, test))
     return mean(runs)
 
 
@@ -164,19 +172,21 @@ def main() -> None:
     made = parser(__doc__)
     made.add_argument("--models", type=Path, required=True, help="folder to keep models in")
     made.add_argument("--only", nargs="+", choices=[corpus.name for corpus in CORPORA])
-    made.add_argument("--settings", nargs="+", choices=SETTINGS, default=SETTINGS)
+    made.add_argument("--settings", nargs="+", choices=SETTINGS, default=SETTINGS[:2])
     made.add_argument("--strategies", nargs="*", choices=STRATEGIES, default=STRATEGIES)
-    made.add_argument("--lexical", type=float, default=1.0, help="weight of counted n-grams beside learned ones")
+    made.add_argument("--minilm", help="folder of MiniLM's weights, for a setting with it")
     options = made.parse_args()
     for corpus in CORPORA:
         if options.only and corpus.name not in options.only:
             continue
         bench = Bench(corpus, options.data, options.models, options)
         for setting in options.settings:
-            if setting == "supervised" and not corpus.supervised:
+            if setting.startswith("supervised") and not corpus.supervised:
                 continue
             for strategy in options.strategies if setting == "zero-label" and corpus.small else STRATEGIES[:1]:
-                found = supervised(bench) if setting == "supervised" else zero_label(bench, strategy)
+                found = (
+                    zero_label(bench, strategy) if setting == SETTINGS[0] else supervised(bench, setting == SETTINGS[2])
+                )
                 keep({"corpus": corpus.name, "setting": setting, "strategy": strategy}, found)
                 for row in found:
                     sys.stderr.write(f"{corpus.name} {setting} {strategy} {row['row']}: {row['recall_at_1']:.3f}\n")

@@ -22,11 +22,9 @@ from spacy_ontolink.documents import GIVEN, SPANS_KEY, read_documents
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.metrics import evaluate_ranking
 
-NGRAMS = HERE.parent / "configs" / "train_ngrams.cfg"
+NAMES, NGRAMS = (HERE.parent / "configs" / f"train_{name}.cfg" for name in ("retriever", "ngrams"))
 K = 64
-VIEWS = {"retriever": "retriever", "surface": "+ surface", "context": "+ context", "fused": "+ fuse"}
-TOP_N, TOKENS = 12, {"mention_tokens": 40, "entity_tokens": 40}
-SHOWN = {"n_synonyms": 8, "n_parents": 2, "n_children": 0, "n_siblings": 0, "definition": True}
+VIEWS = {"retriever": "retriever", "surface": "+ surface", "fused": "+ fuse"}
 Row = dict[str, Any]
 
 
@@ -54,55 +52,33 @@ def train(kind: str, config: Path, out: Path, pairs: Sequence[Path] = (), **sett
     return out
 
 
-def encoder_of(lexical: float, **dense: tuple[Path, float]) -> Row:
-    """Describe a lexical encoder and trained ones, ``ngrams`` and ``minilm``, together by weight, as a config does."""
+def encoder_of(ngrams: Path | None = None, minilm: Path | None = None) -> Row:
+    """Describe an encoder as a config does: the lexical one, with trained ones of as much weight beside it."""
     made: Row = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
-    total = lexical
-    for kind, (folder, weight) in dense.items():
-        name = {"ngrams": "NgramEncoder", "minilm": "SentenceEncoder"}[kind]
-        part = {"@ontolink_encoders": f"spacy-ontolink.{name}.v1", "model": str(folder)}
-        hybrid = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "lexical": made, "dense": part}
-        total += weight
-        made = {**hybrid, "weight": weight / total} if total > weight else part
+    for folder, name, weight in ((ngrams, "NgramEncoder", 0.5), (minilm, "SentenceEncoder", 0.5)):
+        if folder:
+            part = {"@ontolink_encoders": f"spacy-ontolink.{name}.v1", "model": str(folder)}
+            hybrid = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "lexical": made, "dense": part}
+            made = {**hybrid, "weight": weight}
     return made
 
 
-def pipeline(kb: KnowledgeBase, encoder: Row, settings: dict[str, Row], reranker: Path | None = None) -> Language:
-    """Make a pipeline of all stages over a knowledge base.
-
-    Args:
-        kb: The knowledge base.
-        encoder: Of its names, as ``encoder_of`` describes it.
-        settings: Of the components, by name, beside their defaults.
-        reranker: A cross-encoder, for the context stage.
-    """
+def pipeline(kb: KnowledgeBase, encoder: Row) -> Language:
+    """Make a pipeline that retrieves, looks at the candidates' names again, and fuses."""
     nlp = spacy.blank("en")
-    add = nlp.add_pipe
-    given = {"k": K, "encoder": encoder, **settings.get("ontolink_retriever", {})}
-    found: Any = add("ontolink_retriever", config=given)
+    found: Any = nlp.add_pipe("ontolink_retriever", config={"k": K, "encoder": encoder})
     found.initialize(list, nlp=nlp, kb_loader=lambda: kb)
-    add("ontolink_surface_rerank", config=settings.get("ontolink_surface_rerank", {}))
-    if reranker:
-        model = {"@ontolink_rerankers": "spacy-ontolink.CrossEncoder.v1", "model": str(reranker), **TOKENS}
-        shown = {"top_n": TOP_N, **SHOWN, **settings.get("ontolink_context_rerank", {})}
-        add("ontolink_context_rerank", config={**shown, "reranker": model})
-    add("ontolink_fuse", config=settings.get("ontolink_fuse", {}))
+    nlp.add_pipe("ontolink_surface_rerank")
+    nlp.add_pipe("ontolink_fuse")
     return nlp
 
 
-def tuned(nlp: Language, dev: Path | None, scratch: Path, limit: int, seed: int) -> dict[str, Row]:
-    """Let ``ontolink tune`` choose settings, by component: on annotated mentions, or on synonyms that it holds out."""
-    folder, out = scratch / "untuned", scratch / "tuned"
-    nlp.to_disk(folder)
-    given = [dev] if dev else []
-    ontolink("tune", folder, *given, out, "--hide", 0, "--limit", limit, "--seed", seed, "--overwrite")
-    config = spacy.util.load_config(out / "config.cfg")["components"]
-    kept = {
-        "ontolink_retriever": ("pooling", "name_pooling"),
-        "ontolink_surface_rerank": ("pooling", "name_pooling", "weights"),
-        "ontolink_fuse": ("weights",),
-    }
-    return {name: {key: config[name][key] for key in keys} for name, keys in kept.items()}
+def tuned(nlp: Language, dev: Path, scratch: Path, limit: int, seed: int) -> Language:
+    """Tune a pipeline on annotated mentions by ``ontolink tune``."""
+    nlp.to_disk(scratch / "untuned")
+    options = ("--hide", 0, "--limit", limit, "--seed", seed)
+    ontolink("tune", scratch / "untuned", dev, scratch / "tuned", *options)
+    return spacy.load(scratch / "tuned")
 
 
 def measured(nlp: Language, data: Path) -> dict[str, Row]:
