@@ -37,10 +37,10 @@ def check_options(options: Mapping[str, Option], formats: Collection[str]) -> No
     Raises:
         ConfigError: There is one; the message lists those that exist.
     """
-    known = {format: options_of(format) for format in dict.fromkeys(formats)}
+    known = {format: of for format in dict.fromkeys(formats) if (of := options_of(format))}
     for name in options:
         if not any(name in of for of in known.values()):
-            listed = "; ".join(f"{format}: {', '.join(of) or 'none'}" for format, of in known.items())
+            listed = "; ".join(f"{format}: {', '.join(of)}" for format, of in known.items()) or "none"
             raise ConfigError(Errors.OPTION_UNKNOWN.format(option=name, known=listed))
 
 

@@ -100,10 +100,12 @@ class _Outline:
 def _nodes(path: Path) -> Iterator[tuple[Any, str]]:
     """Yield (element, base IRI) of every class, description and axiom, inner ones first."""
     base = None
-    for element in elements(path, _FORMAT, (_CLASS, _AXIOM, DESCRIPTION)):
+    # Whatever OWL has below the root is asked for, properties and individuals too, so that it is emptied in passing.
+    for element in elements(path, _FORMAT, (f"{{{OWL}}}*", DESCRIPTION)):
         if base is None:
             base = element.getroottree().getroot().get(BASE) or ""
-        yield element, base
+        if element.tag in (_CLASS, _AXIOM, DESCRIPTION):
+            yield element, base
 
 
 def _is_class(element: Any, base: str) -> bool:

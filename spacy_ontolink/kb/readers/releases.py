@@ -13,9 +13,9 @@ from .sources import Place
 _UMLS = re.compile(r"(MR(?:CONSO|STY|DEF|REL|CUI)\.RRF)(?:\.gz)?")
 _SNOMED = re.compile(
     r"x?(?:sct2_(?:Concept|Description|TextDefinition|Relationship)_|der2_cRefset_(?:Language|Association\w*?))"
-    r"Snapshot[\w-]*\.txt(?:\.gz)?"
+    r"[A-Z]*Snapshot[\w-]*\.txt(?:\.gz)?"  # national editions put letters of their own before the word
 )
-_CONCEPTS = re.compile(r"x?sct2_Concept_Snapshot")
+_CONCEPTS = re.compile(r"x?sct2_Concept_[A-Z]*Snapshot")
 _MESH = re.compile(r"(?:desc|supp)\d*\.xml", re.IGNORECASE)
 _DEPTH = 5
 """Folders to look into: an archive may be unpacked into one of its own, and have Snapshot/Refset/Language in it."""

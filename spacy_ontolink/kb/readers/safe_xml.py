@@ -36,9 +36,8 @@ def check_start(path: Place, format: str) -> Any:
 def elements(path: Place, format: str, tags: tuple[str, ...] = ()) -> Iterator[Any]:
     """Yield the elements of these names as they end, inner ones first; without names, those directly below the root.
 
-    What lies directly below the root is emptied after it was yielded.
-
-    ``check_start`` must have passed the file.
+    What lies directly below the root is emptied after it was yielded, and whatever came before it is let go.
+    ``check_start`` must have passed the file. A name may be ``{namespace}*``.
 
     Raises:
         OntologyError: The file is not well-formed (with the line).
@@ -47,15 +46,16 @@ def elements(path: Place, format: str, tags: tuple[str, ...] = ()) -> Iterator[A
 
     with open_bytes(path) as file:
         # check_start has refused entities that refer to anything, so the rest are plain abbreviations.
-        events = _parse(file, resolve_entities="internal", huge_tree=True)
+        events = _parse(file, resolve_entities="internal", huge_tree=True, tag=tags or None)
         try:
             root = None
             for _, element in events:
                 if root is None:
                     root = element.getroottree().getroot()
-                if element.tag in tags or (not tags and element.getparent() is root):
+                below = element.getparent() is root
+                if tags or below:
                     yield element
-                if element.getparent() is root:
+                if below:
                     element.clear()
                     while element.getprevious() is not None:
                         del root[0]

@@ -36,9 +36,9 @@ class _Table(NamedTuple):
     ids: tuple[int, ...]  # columns that hold SNOMED CT identifiers and are used as such
 
 
-_CONCEPT = _Table(r"x?sct2_Concept_Snapshot.*", 5, (0,))
-_DESCRIPTION = _Table(r"x?sct2_(Description|TextDefinition)_Snapshot.*", 9, (0, 4))
-_RELATIONSHIP = _Table(r"x?sct2_Relationship_Snapshot.*", 10, (4, 5))
+_CONCEPT = _Table(r"x?sct2_Concept_.*", 5, (0,))
+_DESCRIPTION = _Table(r"x?sct2_(Description|TextDefinition)_.*", 9, (0, 4))
+_RELATIONSHIP = _Table(r"x?sct2_Relationship_.*", 10, (4, 5))
 _LANGUAGE = _Table(r"x?der2_cRefset_Language.*", 7, (5,))
 _ASSOCIATION = _Table(r"x?der2_cRefset_Association.*", 7, (5, 6))
 
@@ -54,8 +54,7 @@ def read_snomed(
     """Yield the active concepts by number, then the inactive ones that name what stands for them.
 
     The name is the preferred term; the tag of the fully specified name is the type, and the rest of it a synonym.
-    Descriptions are sorted by their own numbers, so those of all concepts are in memory at once (a few hundred MB for
-    the international edition).
+    Descriptions are sorted by their own numbers, so those of all concepts are in memory at once.
 
     Args:
         path: The folder or zip archive of a release, which has snapshot files.
@@ -87,7 +86,7 @@ class _Reading:
         self.release, self.report, self.refsets = release, report, refsets
         self.languages = {language: rank for rank, language in enumerate(languages)}
         if not release.all(_CONCEPT.files):
-            reason = "it has no sct2_Concept_Snapshot file"
+            reason = "it has no sct2_Concept_…Snapshot file"
             raise OntologyError(
                 Errors.NOT_THIS_FORMAT.format(path=release.path, format="a SNOMED CT release", reason=reason)
             )

@@ -121,22 +121,23 @@ class _Reading:
         languages, sources = set[str](), set[str]()
         for cui, rows in by_concept(self._rows("MRCONSO", main), main):
             types, defined, parents = semantic.of(cui), definitions.of(cui), broader.of(cui)
+            languages.update([row.cells[MRCONSO.LAT] for row in rows])
+            sources.update([row.cells[MRCONSO.SAB] for row in rows])
             if self.typed is not None and not self.typed[int(cui[1:])]:
                 continue
             if atoms := [row.cells for row in rows if self._passes(row, main)]:
                 self.taken[int(cui[1:])] = 1
-                languages.update(atom[MRCONSO.LAT] for atom in atoms)
-                sources.update(atom[MRCONSO.SAB] for atom in atoms)
                 yield self._entity(cui, atoms, types, defined, parents)
         for join in (semantic, definitions, broader):
             join.finish()
-        for kind, wanted, met in (
-            ("language", self.filters.languages, languages),
-            ("source", self.filters.sources, sources),
-        ):
-            for value in wanted:
-                if value not in met:
-                    main.note(f"no name of the {kind} {value}", ", ".join(sorted(met)[:20]) or "no name at all")
+        self._note_unmet("language", self.filters.languages, languages, main)
+        self._note_unmet("source", self.filters.sources, sources, main)
+
+    def _note_unmet(self, kind: str, wanted: Sequence[str], met: set[str], report: ReadReport) -> None:
+        """Tell which values of a filter no row has: they may be misspelt."""
+        for value in wanted:
+            if value not in met:
+                report.note(f"no name of the {kind} {value}", f"there are {', '.join(sorted(met)[:30])}")
 
     def _passes(self, row: Row, report: ReadReport) -> bool:
         cells, filters = row.cells, self.filters

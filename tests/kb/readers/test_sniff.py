@@ -105,6 +105,7 @@ def test_missing_files_folders_and_unknown_formats_are_refused(tmp_path):
         (["MRCONSO.RRF.gz"], "umls"),
         (["Snapshot/Terminology/sct2_Concept_Snapshot_INT_20260101.txt", "README.txt"], "snomed"),
         (["Snapshot/Terminology/xsct2_Concept_Snapshot_INT_20260101.txt"], "snomed"),
+        (["Snapshot/Terminology/sct2_Concept_UKCLSnapshot_1000000_20260101.txt"], "snomed"),
         (["desc2026.xml"], "mesh"),
     ],
 )

@@ -211,5 +211,5 @@ def test_malformed_rows_are_passed_over(release):
 
 
 def test_only_snapshots_will_do(tmp_path):
-    with pytest.raises(OntologyError, match="no sct2_Concept_Snapshot file"):
+    with pytest.raises(OntologyError, match="no sct2_Concept_…Snapshot file"):
         entities(tmp_path)
