@@ -116,14 +116,11 @@ class _Reading:
     def _heirs(self, active: dict[int, bool]) -> dict[int, tuple[dict[str, None], dict[str, None]]]:
         """Return what replaces each inactive concept, and what may."""
         heirs: dict[int, tuple[dict[str, None], dict[str, None]]] = {}
-        for (line, cells), report in self._rows(_ASSOCIATION):
-            refset, old, new = cells[4], int(cells[5]), int(cells[6])
-            if refset not in _REPLACED | _CONSIDER or active.get(old, True):  # descriptions have associations, too
-                continue
-            if new in active:
-                heirs.setdefault(old, ({}, {}))[refset in _CONSIDER][str(new)] = None
-            else:
-                report.problem("unknown concept", str(new), line)
+        for (_, cells), _ in self._rows(_ASSOCIATION):
+            refset, old = cells[4], int(cells[5])
+            # Descriptions have associations, too; and the heir may be in another ontology that is read with this one.
+            if refset in _REPLACED | _CONSIDER and not active.get(old, True):
+                heirs.setdefault(old, ({}, {}))[refset in _CONSIDER][cells[6]] = None
         return heirs
 
     def _ranks(self) -> tuple[np.ndarray, np.ndarray]:
@@ -181,12 +178,11 @@ class _Reading:
         for (line, cells), report in self._rows(_RELATIONSHIP):
             if cells[7] != _IS_A:
                 continue
-            child, parent = int(cells[4]), int(cells[5])
-            if child not in active or parent not in active:
-                report.problem("unknown concept", cells[4] if child not in active else cells[5], line)
-                continue
-            children.append(child)
-            parents.append(parent)
+            if int(cells[4]) in active:
+                children.append(int(cells[4]))
+                parents.append(int(cells[5]))
+            else:
+                report.problem("unknown concept", cells[4], line)
         child_of, parent_of = np.array(children, np.int64), np.array(parents, np.int64)
         order = np.argsort(child_of, kind="stable")
         return child_of[order], parent_of[order]

@@ -180,9 +180,9 @@ def test_malformed_rows_are_passed_over(release):
         concepts=[*CONCEPTS, ("x1", *concept(1)[1:]), concept(7)[:3]],
         descriptions=[*DESCRIPTIONS, description(61, 555, "lost"), description(62, 200, " "), description("", 200, "x"),
                       description(63, 200, "odd", kind=5), description(64, 200, "a\tb")],
-        relations=[*RELATIONS, relation(71, 200, 556), relation(72, 200, "abc")],
+        relations=[*RELATIONS, relation(71, 556, 200), relation(72, 200, "abc")],
         language=[*LANGUAGE, member(US, 24, "no")],
-        associations=[*ASSOCIATIONS, member(SAME_AS, 902, 557)],
+        associations=[*ASSOCIATIONS, member(SAME_AS, 902, "x")],
     )  # fmt: skip
     found, report = entities(root)
     assert found["200"] == EDEMA
@@ -204,10 +204,26 @@ def test_malformed_rows_are_passed_over(release):
         f"unknown concept in {stem['Relationship']}": 1,
         f"no SNOMED CT identifier in {stem['Relationship']}": 1,
         f"unknown acceptability in {stem['Language']}": 1,
-        f"unknown concept in {stem['Association']}": 1,
+        f"no SNOMED CT identifier in {stem['Association']}": 1,
     }
     with pytest.raises(OntologyError, match=r"Concept_Snapshot_INT_20260101\.txt, line 8: no SNOMED CT identifier"):
         entities(root, strict=True)
+
+
+def test_an_extension_beside_what_it_extends(release, tmp_path):
+    root = release()
+    extension = root / "Extension" / "Snapshot" / "Terminology"
+    extension.mkdir(parents=True)
+    (extension / "sct2_Concept_Snapshot_XX_20260101.txt").write_text(table(CONCEPT, concept(400)))
+    rows = [description(81, 400, "Local swelling"), description(82, 200, "Local word")]
+    (extension / "sct2_Description_Snapshot-en_XX_20260101.txt").write_text(table(DESCRIPTION, *rows))
+    (extension / "sct2_Relationship_Snapshot_XX_20260101.txt").write_text(table(RELATION, relation(83, 400, 200)))
+    found, report = entities(root)
+    assert found["400"].parents == ("200",)
+    assert Synonym("Local word", "EXACT") in found["200"].synonyms
+    alone, report = entities(extension)
+    assert alone["400"].parents == ("200",)
+    assert report.counts == {"unknown concept in sct2_Description_Snapshot-en_XX_20260101.txt": 1}
 
 
 def test_only_snapshots_will_do(tmp_path):
