@@ -56,8 +56,10 @@ def sniff(path: Path, format: str | None = None) -> str:
     """
     if format is not None and format not in FORMATS:
         raise _unknown(path, f"there is no format '{format}'")
-    if is_archive(path) and (release := Release(path).format) is not None and format in (None, release):
-        return release
+    if is_archive(path) and (release := Release(path).format) is not None:
+        if format in (None, release):
+            return release
+        raise _unknown(path, f"it holds a release in the format '{release}'")
     head = read_head(path)
     utf16 = head.startswith(_UTF16)
     text = (head.decode("utf-16", "ignore").encode("utf-8", "ignore") if utf16 else head).lstrip()
