@@ -19,7 +19,7 @@ _BINARY = (
     (b"\xfd7zXZ", "it is packed with xz; unpack it"),
     (b"\x28\xb5\x2f\xfd", "it is packed with zstd; unpack it"),
 )
-_COMMENTS = rb"(?:#[^\n]*\s+)*"
+_COMMENTS = rb"(?:#[^\n]*\n\s*)*"
 _TURTLE = re.compile(_COMMENTS + rb"(?:@(?:prefix|base)\b|PREFIX\b|<[A-Za-z][\w+.-]*:[^\s<>]*>\s+<[^\s<>]+>\s)")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UNREAD = (
@@ -65,7 +65,7 @@ def sniff(path: Path, format: str | None = None) -> str:
     text = (head.decode("utf-16", "ignore").encode("utf-8", "ignore") if utf16 else head).lstrip()
     if not text:
         raise _unknown(path, "the file is empty")
-    if _SKOS.search(text) and (format == "skos" or _TURTLE.match(text)):
+    if _TURTLE.match(text) and (format == "skos" or (format is None and _SKOS.search(text))):
         return "skos"
     if (reason := _why_unread(text)) is not None:
         raise _unknown(path, reason)

@@ -98,6 +98,14 @@ def test_missing_files_folders_and_unknown_formats_are_refused(tmp_path):
         sniff(tmp_path, "xlsx")
 
 
+def test_turtle_is_skos_where_the_user_says_so(tmp_path):
+    path = tmp_path / "a.ttl"
+    path.write_bytes(b"# " * 10_000 + b"\n@prefix x: <http://x.org/> .\n")
+    assert sniff(path, "skos") == "skos"
+    path.write_bytes(b"# " * 10_000 + b"\nid,name\n")  # comments that no pattern may get lost in
+    assert sniff(path, "table") == "table"
+
+
 @pytest.mark.parametrize(
     ("names", "format"),
     [
