@@ -73,7 +73,7 @@ def read_release(
                 reason = f"kb_loader of {name}: {error}"
                 raise ConfigError(Errors.BAD_CONFIG.format(path="the pipeline", reason=reason)) from error
             kbs[key] = made() if made else make_ontology_reader(path, **settings)()
-        known = [*names_of(nlp.get_pipe(name).kb)]  # type: ignore[attr-defined]
+        known = [*names_of(nlp.get_pipe(name).kb)]
         result[name] = add_names(kbs[key], known) if known else kbs[key]
     return result
 

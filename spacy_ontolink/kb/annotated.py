@@ -30,7 +30,7 @@ class AnnotatedName(NamedTuple):
 
     text: str
     id: str
-    count: int = 1
+    times: int = 1
 
 
 def read_names(path: str | Path) -> Iterator[AnnotatedName]:
@@ -92,7 +92,7 @@ def add_names(kb: KnowledgeBase, names: Iterable[AnnotatedName]) -> KnowledgeBas
         if key[0] < 0:
             lost[name.id] += 1
         elif key[1]:
-            counts[key] += name.count
+            counts[key] += name.times
             spelled.setdefault(key, " ".join(name.text.split()))
     if lost:
         logger.warning(Warnings.NAMES_LOST.format(n=lost.total(), name=kb.name, examples=", ".join([*lost][:5])))
@@ -115,15 +115,15 @@ def _merge(kb: KnowledgeBase, counts: Counter[tuple[int, str]], spelled: dict[tu
     new = sorted(counts.keys() - there.keys())
     labels = table.labels("type")
     type_labels = labels if TRAIN in labels else [*labels, TRAIN]
-    key = np.zeros(len(table), np.uint64)
-    key[kb.tables["lookup"].values("position")] = kb.tables["lookup"].values("hash")
+    keys = np.zeros(len(table), np.uint64)
+    keys[kb.tables["lookup"].values("position")] = kb.tables["lookup"].values("hash")
     names = Names(
         source=np.arange(len(table) + len(new)),
         owner=np.concatenate([table.values("owner"), np.array([number for number, _ in new], np.int32)]),
         scope=np.concatenate([table.values("scope"), np.full(len(new), EXACT, np.uint8)]),
         type=np.concatenate([table.values("type"), np.full(len(new), type_labels.index(TRAIN), np.int32)]),
-        key=np.concatenate([key, hash_texts([text for _, text in new])]),
-        count=np.concatenate([count, np.array([counts[pair] for pair in new], np.int32)]),
+        key=np.concatenate([keys, hash_texts([text for _, text in new])]),
+        times=np.concatenate([count, np.array([counts[pair] for pair in new], np.int32)]),
         texts=pa.concat_arrays([table.array("text"), column_array([spelled[pair] for pair in new], "text")]),
         type_labels=type_labels,
     )

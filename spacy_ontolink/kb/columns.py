@@ -151,10 +151,15 @@ def text_lengths(array: Any) -> np.ndarray:
 
 
 def content_hash(tables: Mapping[str, Table]) -> str:
-    """Hash the content of a knowledge base: every column value in order, whatever the file around it looks like."""
+    """Hash the content of a knowledge base: every column value in order, whatever the file around it looks like.
+
+    Counts of annotated mentions are content only where there are any, so that an ontology alone has one hash for good.
+    """
     digest = hashlib.sha256()
     for name in CONTENT:
         for column, kind in TABLES[name].items():
+            if column == "count" and not tables[name].values(column).any():
+                continue
             digest.update(f"{name}.{column}:{kind}:{len(tables[name])};".encode())
             for part in _parts(tables[name].array(column)):
                 digest.update(f"{len(part)};".encode())

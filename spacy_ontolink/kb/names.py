@@ -27,14 +27,14 @@ class Names(NamedTuple):
     scope: np.ndarray
     type: np.ndarray
     key: Hashes
-    count: Ints1d
+    times: Ints1d  # how often annotated mentions gave the name to its owner
     texts: Any
     type_labels: list[str]
 
     def keep(self, which: np.ndarray) -> Names:
         """Select rows by mask or positions."""
-        source, owner, scope, kind, key, count = (column[which] for column in self[:6])
-        return Names(source, owner, scope, kind, key, count, self.texts, self.type_labels)
+        source, owner, scope, kind, key, times = (column[which] for column in self[:6])
+        return Names(source, owner, scope, kind, key, times, self.texts, self.type_labels)
 
     def to_table(self) -> Table:
         """Make the ``names`` table."""
@@ -44,7 +44,7 @@ class Names(NamedTuple):
         labels = column_array([self.type_labels[code] for code in used], "text")
         types = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), labels)
         columns = {"text": select(self.texts, self.source), "owner": self.owner, "scope": self.scope, "type": types,
-                   "count": self.count}  # fmt: skip
+                   "count": self.times}  # fmt: skip
         return make_table("names", columns)
 
     def lookup(self, n_names: int) -> Table:
@@ -90,8 +90,8 @@ def arrange(data: Collected, rows: np.ndarray, n_live: int, targets: Csr) -> Nam
     kind = np.concatenate([kind, np.full(len(heir), OBSOLETE, np.int32)])
 
     order = np.lexsort((scope != NAME, owner))
-    count = np.zeros(len(source), np.int32)  # ontologies know of no annotated mentions: see annotated.py
-    ordered = Names(source, owner, scope, kind, data.keys[source], count, data.texts, data.type_labels).keep(order)
+    times = np.zeros(len(source), np.int32)  # ontologies know of no annotated mentions: see annotated.py
+    ordered = Names(source, owner, scope, kind, data.keys[source], times, data.texts, data.type_labels).keep(order)
     return ordered.keep(_closest_of_each(ordered.owner, ordered.key, ordered.scope))
 
 
