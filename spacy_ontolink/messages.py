@@ -1,4 +1,4 @@
-"""The messages of training; ``errors.Errors`` has them with all others, and only it is to be imported."""
+"""The messages of single subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
 
 from __future__ import annotations
 
@@ -49,3 +49,21 @@ class TrainingMessages:
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
         "the ontology knows, and a retriever that finds more than one candidate."
     )
+
+
+class CorpusMessages:
+    """Message templates of corpus formats and ``ontolink convert``."""
+
+    BAD_PREFIX = (
+        "--prefix {option} is not understood: give MESH, Gene=NCBIGene (for one label) or MeSH:=MESH (to rename)"
+    )
+    NOT_CORPUS = "{path} cannot be read as a corpus: {reason}. The formats are: {formats}"
+    NOT_BIOC = "{path} is not {format} that can be read: {reason}"
+    NO_TEXT_BESIDE = "{path}: no text beside it; an annotation file of BRAT needs {text}"
+    NO_ANNOTATIONS_IN = "{path} is a folder without .ann files, so it is no BRAT corpus; give the file in it"
+    TO_UNKNOWN = "The name of {path} does not tell a format: give --to, one of {formats}"
+    OUT_NOT_BRAT = (
+        "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
+    )
+    OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
+    NEEDS_FILE = "--to {format} needs a file or folder to write to, not standard output"
