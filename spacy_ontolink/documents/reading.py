@@ -75,7 +75,7 @@ def read_corpus_rows(
     if (format or sniff_path(path)) == "spacy":
         docs = _read_docbin(path, Vocab(), True, spans_key)
         places = (Place(path, number) for number in count(1))
-        rows = (
+        rows: Iterator[tuple[Place, Row]] = (
             (at, check_row({**doc.user_data[GIVEN], "text": doc.text}, at, tally))
             for at, doc in zip(places, docs, strict=False)
         )

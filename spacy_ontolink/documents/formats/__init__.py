@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, cast
 from ...errors import ConfigError, DataError, Errors
 from ...files import replacing
 from ..tally import STDIN, Place, Tally
-from . import bioc, brat, pubtator
 from .bioc_json import BiocJsonWriter, read_bioc_json
 from .bioc_xml import BiocXmlWriter, read_bioc_xml
 from .brat import BratWriter, read_brat
+from .fitting import HELD, fitting
 from .ids import IdRules
 from .lines import read_jsonl, read_text, write_jsonl
 from .pubtator import read_pubtator, write_pubtator
@@ -37,13 +37,6 @@ __all__ = [
 ]
 
 Write = Callable[[Row], None]
-_HELD = {
-    "pubtator": (pubtator.ROW_KEYS, pubtator.MENTION_KEYS),
-    "bioc-json": (bioc.ROW_KEYS, bioc.MENTION_KEYS),
-    "bioc-xml": (bioc.ROW_KEYS, bioc.MENTION_KEYS),
-    "brat": (brat.ROW_KEYS, brat.MENTION_KEYS),
-}
-"""Keys of a document and of a mention that a format has a place for; JSONL and .spacy have one for all."""
 
 
 def read_rows(
@@ -122,22 +115,8 @@ def row_writer(output: Path, format: str, tally: Tally, overwrite: bool = False)
 
 
 def _counting(write: Write, format: str, tally: Tally) -> Write:
-    """Count what a document has and the format has no place for, before it is written."""
-    held = _HELD.get(format)
-    if held is None:
-        return write
-
-    def counted(row: Row) -> None:
-        for holder, keys, of in (
-            (row, held[0], "document"),
-            *((one, held[1], "mention") for one in row.get("mentions", ())),
-        ):
-            for key in sorted(holder.keys() - keys):
-                if holder[key] not in (None, "", [], {}):
-                    tally.note(f"{of}(s) with '{key}', which {format} has no place for", str(row["id"]))
-        write(row)
-
-    return counted
+    """Leave out, and count, what a document has and the format has no place for, before it is written."""
+    return (lambda row: write(fitting(row, format, tally))) if format in HELD else write
 
 
 @contextmanager

@@ -171,14 +171,17 @@ class BratWriter:
 
     def _lines(self, row: Row) -> Iterator[tuple[str, ...]]:
         mentions = row.get("mentions", ())
-        names = {mention["id"]: mention["id"] for mention in mentions if re.fullmatch(r"T\d+", mention.get("id", ""))}
+        own_names = (mention["id"] for mention in mentions if re.fullmatch(r"T\d+", mention.get("id", "")))
+        names = {id: id for id in own_names}
+        used: set[str] = set()
         free = (name for number in range(1, len(mentions) + len(names) + 1) if (name := f"T{number}") not in names)
         references, composites = [], []
         for mention in mentions:
             own = mention.get("id")
-            name = names[own] if own in names else next(free)
-            if own:
+            name = names[own] if own in names and own not in used else next(free)
+            if own and own not in used:
                 names[own] = name
+                used.add(own)
             label = _NOT_IN_A_TYPE.sub("_", mention["label"])
             if label != mention["label"] or not label:
                 self._tally.note("label(s) changed, since BRAT takes no white space in them, nor none", row["id"])
