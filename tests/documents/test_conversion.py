@@ -201,6 +201,37 @@ def test_what_a_format_has_no_place_for_is_told(tmp_path, jsonl, to, notes, capl
     assert done.kinds == {"with several ids": 1, "composite": 0, "discontinuous": 1, "without id": 1}
 
 
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"relations": 5},
+        {"relations": ["x"]},
+        {"relations": [{"type": "x"}]},
+        {"passages": [{"start": 0}]},
+        {"passages": [{"start": 3, "end": 4}, {"start": 0, "end": 9}]},
+        {"passages": {"0": "title"}},
+        {"attributes": [{"id": "x", "type": "y", "ref": "z"}]},
+        {"notes": "a note"},
+        {"infons": ["x"], "collection": "x"},
+    ],
+)
+def test_keys_of_the_same_name_may_be_something_else(tmp_path, write, to, keys):
+    odd = {"id": 7, "segments": "0 4", "infons": "x", "individual": 1, "raw_id": ["x"], "composite": "yes"}
+    same = {"start": 0, "end": 4, "id": "T1"}
+    mentions = [{"start": 0, "end": 4, **odd}, {"start": 0, "end": 4, "segments": [[1, 2]]}, same, same]
+    path = write("in.jsonl", [{"id": 3, "text": "Milk yield", "mentions": mentions, **keys}])
+    convert_corpus(path, tmp_path / "out", to, NLP)
+    tally = Tally()
+    if to == "spacy":
+        (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "out").get_docs(NLP.vocab)
+        assert len(doc.spans[SPANS_KEY]) == 4
+        return
+    ((_, row),) = read_corpus_rows(tmp_path / "out", to, IdRules(), None, tally)
+    assert [row["text"][mention["start"] : mention["end"]] for mention in row["mentions"]] == ["Milk"] * 4
+    assert (row["id"], row["text"]) == ("3", "Milk yield")
+
+
 def test_a_docbin_has_gold_ids_on_its_spans(tmp_path, jsonl):
     convert_corpus(jsonl, tmp_path / "out.spacy", "spacy", NLP)
     (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "out.spacy").get_docs(spacy.blank("en").vocab)

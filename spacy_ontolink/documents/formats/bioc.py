@@ -128,7 +128,7 @@ class _Reader:
     def _give_ids(self, mention: Row, infons: Row) -> None:
         """Take the ids of the first general key that has any, or else those of all keys that name a vocabulary."""
         by_key = {key.lower().strip(): value for key, value in infons.items()}
-        found = [(by_key[key], "") for key in GENERAL_KEYS if _strings(by_key.get(key))][:1]
+        found = [(by_key[key], "") for key in GENERAL_KEYS if key in by_key and _strings(by_key[key])][:1]
         if not found:
             found = [(value, PREFIXES[key]) for key, value in by_key.items() if key in PREFIXES and _strings(value)]
         ids: list[str] = []

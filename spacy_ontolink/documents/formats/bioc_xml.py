@@ -63,17 +63,13 @@ def _not_bioc(source: Source, reason: str) -> DataError:
 def _header(collection: Any) -> Row:
     if collection is None:
         return {}
-    fields = {key: _text(collection, key) for key in ("source", "date", "key")}
+    fields = {key: collection.findtext(key) for key in ("source", "date", "key")}
     header: Row = {key: value for key, value in fields.items() if value}
     return header | ({"infons": infons} if (infons := _infons(collection)) else {})
 
 
 def _infons(element: Any) -> Row:
     return {infon.get("key", ""): infon.text or "" for infon in element.iterchildren("infon")}
-
-
-def _text(element: Any, tag: str) -> str | None:
-    return element.findtext(tag)
 
 
 def _document(element: Any, place: Place) -> Row:
@@ -86,12 +82,12 @@ def _document(element: Any, place: Place) -> Row:
         {**_block(passage), "sentences": [_block(sentence) for sentence in passage.iterchildren("sentence")]}
         for passage in element.iterchildren("passage")
     ]
-    return {"id": _text(element, "id"), "infons": _infons(element), "passages": passages, **_marks(element)}
+    return {"id": element.findtext("id"), "infons": _infons(element), "passages": passages, **_marks(element)}
 
 
 def _block(element: Any) -> Row:
-    block: Row = {"infons": _infons(element), "text": _text(element, "text"), **_marks(element)}
-    return block | ({"offset": offset} if (offset := _text(element, "offset")) is not None else {})
+    block: Row = {"infons": _infons(element), "text": element.findtext("text"), **_marks(element)}
+    return block | ({"offset": offset} if (offset := element.findtext("offset")) is not None else {})
 
 
 def _marks(element: Any) -> Row:
@@ -99,7 +95,7 @@ def _marks(element: Any) -> Row:
         {
             "id": annotation.get("id"),
             "infons": _infons(annotation),
-            "text": _text(annotation, "text"),
+            "text": annotation.findtext("text"),
             "locations": [dict(location.attrib) for location in annotation.iterchildren("location")],
         }
         for annotation in element.iterchildren("annotation")
