@@ -158,7 +158,10 @@ class Errors(TrainingMessages):
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    NOT_BUILT = "The index was not built yet."
+    NOT_SPARSE = (
+        "An inverted index needs sparse rows only, such as those of the lexical encoder; these are of dimensions {dims}. "
+        "Use index = auto, exact or a faiss index."
+    )
 
     # language models behind a server, their cache
     NO_KEY = (

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..types import Floats1d, Hits, Ints1d, Ints2d
-from ..vectors import Vectors
+from ..vectors import Block, Vectors
 from .ranking import rank_pairs
-
-_ROWS = 1 << 11  # (query, row) pairs scored at a time: few enough for the processor's cache
-
 
 class EntityScorer:
     """Scores entities by their best row; scores are rounded like those of the exact index, so that ties stay ties."""
@@ -44,8 +42,18 @@ class EntityScorer:
         return scores
 
     def _score(self, queries: Vectors, query: np.ndarray, rows: np.ndarray) -> Floats1d:
-        scores = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _ROWS):
-            part = slice(start, start + _ROWS)
-            scores[part] = self._vectors.take(rows[part]).row_dots(queries.take(query[part]))
+        """Score pairs of a query and a row; ``query`` ascends, so that each query meets all its rows at once."""
+        scores = np.zeros(len(rows), np.float32)
+        starts = np.flatnonzero(np.diff(query, prepend=-1))
+        stops = np.append(starts, len(query))[1:]
+        for start, stop in zip(starts, stops, strict=True):
+            for block, given in zip(self._vectors.blocks, queries.blocks, strict=True):
+                scores[start:stop] += _products(block[rows[start:stop]], given[query[start]])
         return np.round(scores, 6)
+
+
+def _products(rows: Block, query: Block) -> Floats1d:
+    """Dot products of one block of some rows with one query."""
+    if sp.issparse(rows):
+        return np.asarray(rows @ query.toarray().ravel(), np.float32)
+    return np.asarray(rows, np.float32) @ np.asarray(query, np.float32)
