@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import TrainingMessages
+from .messages import ReaderMessages, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -82,7 +82,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(TrainingMessages):
+class Errors(ReaderMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -159,8 +159,8 @@ class Errors(TrainingMessages):
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NOT_SPARSE = (
-        "An inverted index needs sparse rows only, such as those of the lexical encoder; these are of dimensions {dims}. "
-        "Use index = auto, exact or a faiss index."
+        "An inverted index needs sparse rows only, such as the lexical encoder's; these have dimensions {dims}. "
+        "Use the auto, exact or faiss index."
     )
 
     # language models behind a server, their cache

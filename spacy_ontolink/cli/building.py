@@ -48,8 +48,9 @@ def check_parts(nlp: Language) -> None:
             reason = "it needs dense vectors. Give a sentence encoder, with or without --hybrid, or leave --index out"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
         if not lexical and kind == _INVERTED and encoder.get("@ontolink_encoders", "").startswith("spacy-ontolink."):
+            one, other = "the index inverted", "dense vectors"
             reason = "it needs the lexical encoder. Leave --index out, or give hnsw or ivf"
-            raise ConfigError(Errors.ONE_OR_OTHER.format(one="the index inverted", other="dense vectors", reason=reason))
+            raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
 
 
 def set_paths(config: dict[str, Any], paths: Sequence[Path]) -> None:

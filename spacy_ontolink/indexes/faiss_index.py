@@ -181,7 +181,7 @@ class FaissIndex:
         self._masks.clear()
 
     def _index_beside(self, others: Vectors | None) -> Index | None:
-        """An unbuilt index for the other blocks: a lexical one of so many rows that looking up is faster is inverted."""
+        """An unbuilt index for the other blocks, inverted for so many sparse rows that looking up is faster."""
         if others is None:
             return None
         only_sparse = len(others.blocks) == 1 and sp.issparse(others.blocks[0])

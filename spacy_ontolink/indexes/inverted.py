@@ -13,7 +13,7 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import read_json, write_json
 from ..types import Bools1d, EntityRows, Hits
 from ..vectors import Vectors
-from .checking import advise, partly_forgotten, measure_recall
+from .checking import advise, measure_recall, partly_forgotten
 from .exact import ExactIndex
 from .postings import Postings
 from .ranking import no_hits

@@ -9,6 +9,7 @@ from ..types import Floats1d, Hits, Ints1d, Ints2d
 from ..vectors import Block, Vectors
 from .ranking import rank_pairs
 
+
 class EntityScorer:
     """Scores entities by their best row; scores are rounded like those of the exact index, so that ties stay ties."""
 
