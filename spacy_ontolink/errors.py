@@ -158,7 +158,10 @@ class Errors(CorpusMessages, ReaderMessages, TrainingMessages):
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    NOT_BUILT = "The index was not built yet."
+    NOT_SPARSE = (
+        "An inverted index needs sparse rows only, such as the lexical encoder's; these have dimensions {dims}. "
+        "Use the auto, exact or faiss index."
+    )
 
     # language models behind a server, their cache
     NO_KEY = (
