@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import ReaderMessages, TrainingMessages
+from .messages import CorpusMessages, ReaderMessages, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -83,7 +83,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(ReaderMessages, TrainingMessages):
+class Errors(CorpusMessages, ReaderMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -159,7 +159,10 @@ class Errors(ReaderMessages, TrainingMessages):
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    NOT_BUILT = "The index was not built yet."
+    NOT_SPARSE = (
+        "An inverted index needs sparse rows only, such as the lexical encoder's; these have dimensions {dims}. "
+        "Use the auto, exact or faiss index."
+    )
 
     # language models behind a server, their cache
     NO_KEY = (

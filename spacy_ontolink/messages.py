@@ -1,4 +1,4 @@
-"""The messages of some subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
+"""The messages of single subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
 
 from __future__ import annotations
 
@@ -60,3 +60,21 @@ class ReaderMessages:
         "{path}, line {line}: {cui} comes after {last}, but the file must be sorted by concept, as it was released: "
         "LC_ALL=C sort -o FILE FILE"
     )
+
+
+class CorpusMessages:
+    """Message templates of corpus formats and ``ontolink convert``."""
+
+    BAD_PREFIX = (
+        "--prefix {option} is not understood: give MESH, Gene=NCBIGene (for one label) or MeSH:=MESH (to rename)"
+    )
+    NOT_CORPUS = "{path} cannot be read as a corpus: {reason}. The formats are: {formats}"
+    NOT_BIOC = "{path} is not {format} that can be read: {reason}"
+    NO_TEXT_BESIDE = "{path}: no text beside it; an annotation file of BRAT needs {text}"
+    NO_ANNOTATIONS_IN = "{path} is a folder without .ann files, so it is no BRAT corpus; give the file in it"
+    TO_UNKNOWN = "The name of {path} does not tell a format: give --to, one of {formats}"
+    OUT_NOT_BRAT = (
+        "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
+    )
+    OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
+    NEEDS_FILE = "--to {format} needs a file or folder to write to, not standard output"
