@@ -39,7 +39,9 @@ from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.readers import read_ontology
 
 SEEDS = (0, 1, 2)
-SETTINGS = ("zero-label", "supervised", "supervised, with MiniLM")
+ZERO_LABEL, SUPERVISED = "zero-label", "supervised"
+WITH = ", with MiniLM"
+SETTINGS = (ZERO_LABEL, ZERO_LABEL + WITH, SUPERVISED, SUPERVISED + WITH)
 STRATEGIES = ("none", "BASE", "RM-PCS", "PC-POS")
 LIMIT = 1000  # mentions to tune on
 
@@ -124,13 +126,14 @@ class Bench:
         return train("retriever", config, out, [self.pairs()], **where, **more)
 
 
-def zero_label(bench: Bench, strategy: str) -> list[Row]:
+def zero_label(bench: Bench, strategy: str, with_minilm: bool) -> list[Row]:
     """Measure a pipeline that has seen no label."""
     kb, runs, test = bench.kb(), [], bench.folder / "test.jsonl"
     if not bench.corpus.small:
         return mean([measured(pipeline(kb, encoder_of()), test)])
-    for seed in SEEDS[: bench.corpus.seeds]:
-        runs.append(measured(pipeline(kb, encoder_of(ngrams=bench.paired(strategy, seed))), test))
+    minilm = bench.minilm() if with_minilm else None
+    for seed in SEEDS[: 1 if with_minilm else bench.corpus.seeds]:
+        runs.append(measured(pipeline(kb, encoder_of(bench.paired(strategy, seed), minilm)), test))
     return mean(runs)
 
 
@@ -142,12 +145,11 @@ def supervised(bench: Bench, with_minilm: bool) -> list[Row]:
     known, runs, test = bench.kb("train", "dev"), [], bench.folder / "test.jsonl"
     if not bench.corpus.small:
         return mean([measured(pipeline(known, encoder_of()), test)])
+    minilm = bench.minilm("train") if with_minilm else None
     for seed in SEEDS[: 1 if with_minilm else bench.corpus.seeds]:
-        dense = {"ngrams": bench.aligned(seed, "train")}
-        if with_minilm:
-            dense["minilm"] = bench.minilm("train")
+        encoder = encoder_of(bench.aligned(seed, "train"), minilm)
         with tempfile.TemporaryDirectory() as scratch:
-            nlp = tuned(pipeline(bench.kb("train"), encoder_of(**dense)), bench.dev, Path(scratch), LIMIT, seed)
+            nlp = tuned(pipeline(bench.kb("train"), encoder), bench.dev, Path(scratch), LIMIT, seed)
             finder: Any = nlp.get_pipe("ontolink_retriever")
             finder.update(known)
             runs.append(measured(nlp, test))
@@ -172,7 +174,7 @@ def main() -> None:
     made = parser(__doc__)
     made.add_argument("--models", type=Path, required=True, help="folder to keep models in")
     made.add_argument("--only", nargs="+", choices=[corpus.name for corpus in CORPORA])
-    made.add_argument("--settings", nargs="+", choices=SETTINGS, default=SETTINGS[:2])
+    made.add_argument("--settings", nargs="+", choices=SETTINGS, default=(ZERO_LABEL, SUPERVISED))
     made.add_argument("--strategies", nargs="*", choices=STRATEGIES, default=STRATEGIES)
     made.add_argument("--minilm", help="folder of MiniLM's weights, for a setting with it")
     options = made.parse_args()
@@ -181,12 +183,11 @@ def main() -> None:
             continue
         bench = Bench(corpus, options.data, options.models, options)
         for setting in options.settings:
-            if setting.startswith("supervised") and not corpus.supervised:
+            labels, with_minilm = setting.startswith(SUPERVISED), setting.endswith(WITH)
+            if labels and not corpus.supervised:
                 continue
-            for strategy in options.strategies if setting == "zero-label" and corpus.small else STRATEGIES[:1]:
-                found = (
-                    zero_label(bench, strategy) if setting == SETTINGS[0] else supervised(bench, setting == SETTINGS[2])
-                )
+            for strategy in STRATEGIES[:1] if labels or not corpus.small else options.strategies:
+                found = supervised(bench, with_minilm) if labels else zero_label(bench, strategy, with_minilm)
                 keep({"corpus": corpus.name, "setting": setting, "strategy": strategy}, found)
                 for row in found:
                     sys.stderr.write(f"{corpus.name} {setting} {strategy} {row['row']}: {row['recall_at_1']:.3f}\n")
