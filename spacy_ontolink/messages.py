@@ -1,4 +1,4 @@
-"""The messages of training; ``errors.Errors`` has them with all others, and only it is to be imported."""
+"""The messages of single subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
 
 from __future__ import annotations
 
@@ -48,4 +48,16 @@ class TrainingMessages:
     NO_SETS = (
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
         "the ontology knows, and a retriever that finds more than one candidate."
+    )
+
+
+class EvaluationMessages:
+    """Message templates of ``evaluation`` and ``ontolink evaluate``."""
+
+    NO_RUN = (
+        "{path} cannot be compared with: {reason}. Give the file that 'ontolink evaluate … --output FILE' wrote for "
+        "the other run."
+    )
+    OTHER_MENTIONS = (
+        "{path} was measured on other data, so the runs cannot be compared: {reason}. Measure both on one file."
     )

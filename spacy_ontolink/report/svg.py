@@ -1,0 +1,132 @@
+"""Small plots as inline SVG: colours come from the page's style sheet, so that they suit light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+WIDTH, HEIGHT = 420, 270
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
+_RADIUS, _REACH = 3.2, 9
+"""Of a dot, and of what the pointer may meet of it."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis: its label, its ends, and where it is marked with what.
+
+    Attributes:
+        log: Whether equal ratios are equally far apart.
+    """
+
+    label: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Return where a value lies between the ends, from 0 to 1."""
+        value = min(max(value, self.low), self.high)
+        low, high = (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
+        return ((math.log(value) if self.log else value) - low) / (high - low)
+
+
+def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
+    """Return an axis of shares marked in percent, with about five marks."""
+    step = next((s for s in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / s <= 6), 0.2)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return Axis(label, low, high, [(n * step, f"{100 * n * step:.0f}") for n in range(first, last + 1)])
+
+
+@dataclass
+class Plot:
+    """A plot under construction, on two axes.
+
+    Attributes:
+        title: What it shows, for those who cannot see it.
+    """
+
+    title: str
+    x: Axis
+    y: Axis
+    _parts: list[str] = field(default_factory=list)
+
+    def line(self, points: Sequence[Point], kind: str = "series", titles: Sequence[str] = ()) -> None:
+        """Join points by a line; with ``titles`` each is a dot that tells its numbers."""
+        places = [self._place(*point) for point in points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        self._parts.append(f'<polyline class="{kind}" points="{path}"/>')
+        for (x, y), title in zip(places, titles, strict=False):
+            self._parts.append(
+                f'<g class="dot {kind}"><title>{escape(title)}</title><circle class="reach" cx="{x:.1f}" cy="{y:.1f}" '
+                f'r="{_REACH}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}"/></g>'
+            )
+
+    def band(self, points: Sequence[tuple[float, float, float]], kind: str = "band") -> None:
+        """Fill between a lower and an upper line: x, low, high."""
+        edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in reversed(points)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self._place(*point) for point in edge))
+        self._parts.append(f'<polygon class="{kind}" points="{path}"/>')
+
+    def bar(self, x: float, value: float, width: float, kind: str, title: str) -> None:
+        """Stand a bar on the axis, ``width`` wide in the units of x."""
+        left, top = self._place(x - width / 2, value)
+        right, base = self._place(x + width / 2, self.y.low)
+        self._parts.append(
+            f'<rect class="{kind}" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+            f'height="{max(base - top, 0):.1f}"><title>{escape(title)}</title></rect>'
+        )
+
+    def whisker(self, x: float, low: float, high: float) -> None:
+        """Draw an interval."""
+        (left, bottom), (_, top) = self._place(x, low), self._place(x, high)
+        self._parts.append(
+            f'<path class="whisker" d="M{left:.1f} {bottom:.1f}V{top:.1f}M{left - 4:.1f} {bottom:.1f}h8'
+            f'M{left - 4:.1f} {top:.1f}h8"/>'
+        )
+
+    def rule(self, x: float, label: str) -> None:
+        """Mark a place on the x axis with an upright line."""
+        left, _ = self._place(x, self.y.low)
+        anchor = "end" if self.x.share(x) > 0.6 else "start"
+        shift = -5 if anchor == "end" else 5
+        self._parts.append(
+            f'<path class="rule" d="M{left:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+            f'<text x="{left + shift:.1f}" y="{HEIGHT - BOTTOM - 8}" text-anchor="{anchor}">{escape(label)}</text>'
+        )
+
+    def text(self, x: float, y: float, words: str, anchor: str = "middle", shift: float = -6) -> None:
+        """Write beside a point."""
+        left, top = self._place(x, y)
+        self._parts.append(f'<text x="{left:.1f}" y="{top + shift:.1f}" text-anchor="{anchor}">{escape(words)}</text>')
+
+    def markup(self) -> str:
+        """Return the plot with its axes."""
+        head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.title)}">'
+        return f"{head}\n{self._grid()}{''.join(self._parts)}</svg>\n"
+
+    def _grid(self) -> str:
+        right, base = WIDTH - RIGHT, HEIGHT - BOTTOM
+        parts = [f'<path class="axis" d="M{LEFT} {base}H{right}"/>']
+        for value, words in self.y.ticks:
+            _, top = self._place(self.x.low, value)
+            parts.append(f'<path class="grid" d="M{LEFT} {top:.1f}H{right}"/>')
+            parts.append(f'<text x="{LEFT - 7}" y="{top + 4:.1f}" text-anchor="end">{escape(words)}</text>')
+        for value, words in self.x.ticks:
+            left, _ = self._place(value, self.y.low)
+            parts.append(f'<text x="{left:.1f}" y="{base + 16}" text-anchor="middle">{escape(words)}</text>')
+        middle, centre = (LEFT + right) / 2, (TOP + base) / 2
+        parts.append(f'<text class="label" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(self.x.label)}'
+                     f'</text><text class="label" transform="translate(12 {centre}) rotate(-90)" text-anchor="middle">'
+                     f"{escape(self.y.label)}</text>")  # fmt: skip
+        return "".join(parts) + "\n"
+
+    def _place(self, x: float, y: float) -> Point:
+        """Return the place of a point in the drawing."""
+        across, up = self.x.share(x), self.y.share(y)
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
