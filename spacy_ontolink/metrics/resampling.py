@@ -57,8 +57,8 @@ class Resampling:
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Add values, (B,) or (B, C), up by unit, (U, C)."""
         _, unit, number = self._units
-        columns = np.asarray(values, np.float64).reshape(len(unit), -1).T
-        found = [np.bincount(unit, column, number) for column in columns]
+        table = np.asarray(values, np.float64)
+        found = [np.bincount(unit, column, number) for column in (table.T if table.ndim > 1 else table[None])]
         return np.stack(found, axis=1) if found else np.zeros((number, 0))
 
     def intervals(self, tops: np.ndarray, bottoms: np.ndarray) -> list[list[float] | None]:

@@ -141,18 +141,17 @@ def _relations(measures: Measures) -> str:
         return ""
     total, most = sum(counts.values()), max(counts.values())
     rows = "".join(
-        f'<tr><th scope="row">{kind}</th><td>{RELATIONS[kind]}</td><td>{count:,}</td><td>{percent(count / total)}</td>'
-        f'<td class="meter" aria-hidden="true"><span class="bar"><i style="--width:{100 * count / most:.0f}%"></i>'
-        "</span></td></tr>\n"
+        f'<tr><th scope="row">{kind}</th><td>{count:,}</td><td>{percent(count / total)}</td>'
+        f'<td class="meter"><span class="bar" aria-hidden="true"><i style="--width:{100 * count / most:.0f}%"></i>'
+        f"</span></td><td>{RELATIONS[kind]}</td></tr>\n"
         for kind, count in counts.items()
     )
     title = "How far wrong answers are from right ones"
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("it is", "that is", "n", "%"))
     return (
-        f"<section>\n<h2>{title}</h2>\n<p>{total:,} mentions were linked to a wrong entity. In the hierarchy</p>\n"
-        f'<div class="wide" tabindex="0" role="region" aria-label="{title}"><table class="numbers relations">\n'
-        f'<thead><tr>{heads}<th aria-hidden="true"></th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n'
-        "</section>\n"
+        f"<section>\n<h2>{title}</h2>\n<p>{total:,} mentions were linked to a wrong entity. What it is to the nearest "
+        f'right one in the hierarchy:</p>\n<div class="wide" tabindex="0" role="region" aria-label="{title}">'
+        '<table class="numbers relations">\n<thead><tr><th scope="col">relation</th><th scope="col">n</th>'
+        f'<th scope="col">%</th><th colspan="2"></th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n'
     )
 
 
