@@ -33,7 +33,7 @@ def recall_curve(measures: Measures, other: Sequence[float] | None, name: str) -
         if bounds := measures["intervals"][f"recall_at_{depth}"]:
             plot.whisker(depth, *bounds)
     titles = [f"R@{depth}: {percent(curve[depth - 1])} %" for depth in marked]
-    plot.line([(depth, curve[depth - 1]) for depth in marked], "series hidden", titles)
+    plot.dots([(depth, curve[depth - 1]) for depth in marked], titles)
     rows = [[str(depth), percent(curve[depth - 1]), *([percent(other[depth - 1])] if other else [])]
             for depth in (1, 2, 3, 5, 10, 20, 50, 64) if depth <= len(curve)]  # fmt: skip
     words = "How often a right entity is among the first so many candidates."
@@ -59,7 +59,7 @@ def overlap_bars(measures: Measures) -> str:
             plot.whisker(place, *bounds)
         rows.append([f"{name}: {OVERLAP_WORDS[name]}", f"{row['n']:,}", percent(row["recall_at_1"]),
                      percent(row[deepest])])  # fmt: skip
-    words = f"Dark: R@1, with its interval; pale: {short}. " + "; ".join(
+    words = f"In front R@1, with its interval; behind it {short}. " + "; ".join(
         f"{name}: {OVERLAP_WORDS[name]}" for name in parts
     )
     return _figure("Recall by overlap of wording", words + ".", plot, ["overlap", "n", "R@1, %", f"{short}, %"], rows)
@@ -76,11 +76,13 @@ def reliability_plot(measures: Measures) -> str:
     points = [(row["probability"], row["accuracy"]) for row in bins]
     titles = [f"{100 * row['from']:.0f} to {100 * row['to']:.0f} %: {row['n']:,} mentions, "
               f"{percent(row['accuracy'])} % right" for row in bins]  # fmt: skip
-    plot.line(points, "series", titles)
+    plot.line(points, "thin")
+    plot.dots(points, titles, [row["n"] / max(row["n"] for row in bins) for row in bins])
     error = found["expected_calibration_error"]
     words = (
         f"How often the first candidate is right, against the probability that the fusion gave it ({found['n']:,} "
-        f"mentions). Expected calibration error {error:.3f}, Brier score {found['brier']:.3f}."
+        f"mentions; larger dots are more of them). Expected calibration error {error:.3f}, "
+        f"Brier score {found['brier']:.3f}."
     )
     rows = [[f"{100 * row['from']:.0f}–{100 * row['to']:.0f}", f"{row['n']:,}", percent(row["probability"]),
              percent(row["accuracy"])] for row in bins]  # fmt: skip
@@ -103,7 +105,9 @@ def alpha_plot(measures: Measures) -> str:
     )
     plot.rule(found["alpha"], f"now {found['alpha']:.2f}")
     titles = [f"alpha {point['alpha']:.2f}: {percent(point['recall_at_1'])} %" for point in curve]
-    plot.line([(point["alpha"], point["recall_at_1"]) for point in curve], "series", titles)
+    points = [(point["alpha"], point["recall_at_1"]) for point in curve]
+    plot.line(points)
+    plot.dots(points, titles)
     best = max(curve, key=lambda point: point["recall_at_1"])
     words = (
         f"R@1 with every mix of {' and '.join(found['views'])} on these mentions; best {percent(best['recall_at_1'])} "

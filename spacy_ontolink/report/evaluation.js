@@ -75,7 +75,7 @@
     for (const row of rows) counts.set(row[name], (counts.get(row[name]) || 0) + 1);
     for (const value of values.filter((one) => counts.has(one)))
       select.append(element("option", { value: "=" + value }, words(value) + " (" + counts.get(value).toLocaleString("en") + ")"));
-    select.parentElement.hidden = select.options.length < 3;
+    select.parentElement.hidden = counts.size < 2 || select.options.length < 2;
   };
   const better = (row) => (row.before || Infinity) - (row.rank || Infinity);
 

@@ -72,9 +72,10 @@ def compared(found: Mapping[str, Any]) -> list[list[str]]:
 def about_comparison(found: Mapping[str, Any]) -> list[str]:
     """Say which tests were made, in sentences."""
     test, unit = found["mcnemar"], found["resampling"]["unit"]
+    value = p(test["p_value"])
     return [
         f"The first candidate is right only here for {test['only_here']:,} mentions, only there for "
-        f"{test['only_there']:,} (McNemar's exact test, by mention: p = {p(test['p_value'])}).",
+        f"{test['only_there']:,} (McNemar's exact test, by mention: p {value if value[0] == '<' else f'= {value}'}).",
         f"Intervals of the difference: paired bootstrap; p: paired permutation test, two-sided; both by {unit}.",
     ]
 

@@ -9,8 +9,8 @@ from html import escape
 
 WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
-_RADIUS, _REACH = 3.2, 9
-"""Of a dot, and of what the pointer may meet of it."""
+_RADIUS, _REACH = 3.2, 8.0
+"""Of the smallest dot, and of what the pointer may meet of it at least."""
 
 Point = tuple[float, float]
 
@@ -56,22 +56,20 @@ class Plot:
     y: Axis
     _parts: list[str] = field(default_factory=list)
 
-    def line(self, points: Sequence[Point], kind: str = "series", titles: Sequence[str] = ()) -> None:
-        """Join points by a line; with ``titles`` each is a dot that tells its numbers."""
-        places = [self._place(*point) for point in points]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    def line(self, points: Sequence[Point], kind: str = "series") -> None:
+        """Join points by a line."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self._place(*point) for point in points))
         self._parts.append(f'<polyline class="{kind}" points="{path}"/>')
-        for (x, y), title in zip(places, titles, strict=False):
-            self._parts.append(
-                f'<g class="dot {kind}"><title>{escape(title)}</title><circle class="reach" cx="{x:.1f}" cy="{y:.1f}" '
-                f'r="{_REACH}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}"/></g>'
-            )
 
-    def band(self, points: Sequence[tuple[float, float, float]], kind: str = "band") -> None:
-        """Fill between a lower and an upper line: x, low, high."""
-        edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in reversed(points)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self._place(*point) for point in edge))
-        self._parts.append(f'<polygon class="{kind}" points="{path}"/>')
+    def dots(self, points: Sequence[Point], titles: Sequence[str], sizes: Sequence[float] = ()) -> None:
+        """Draw dots that tell their numbers; ``sizes``, from 0 to 1, are their areas."""
+        for (x, y), title, size in zip(points, titles, sizes or [0.0] * len(points), strict=True):
+            left, top = self._place(x, y)
+            radius, where = _RADIUS + _REACH * math.sqrt(size), f'cx="{left:.1f}" cy="{top:.1f}"'
+            self._parts.append(
+                f'<g class="dot"><title>{escape(title)}</title><circle class="reach" {where} '
+                f'r="{max(_REACH, radius):.1f}"/><circle {where} r="{radius:.1f}"/></g>'
+            )
 
     def bar(self, x: float, value: float, width: float, kind: str, title: str) -> None:
         """Stand a bar on the axis, ``width`` wide in the units of x."""
@@ -99,11 +97,6 @@ class Plot:
             f'<path class="rule" d="M{left:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
             f'<text x="{left + shift:.1f}" y="{HEIGHT - BOTTOM - 8}" text-anchor="{anchor}">{escape(label)}</text>'
         )
-
-    def text(self, x: float, y: float, words: str, anchor: str = "middle", shift: float = -6) -> None:
-        """Write beside a point."""
-        left, top = self._place(x, y)
-        self._parts.append(f'<text x="{left:.1f}" y="{top + shift:.1f}" text-anchor="{anchor}">{escape(words)}</text>')
 
     def markup(self) -> str:
         """Return the plot with its axes."""

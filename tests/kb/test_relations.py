@@ -14,9 +14,15 @@ from spacy_ontolink.types import Entity
 PARENTS = {"A": "", "B": "A", "C": "A", "D": "B", "E": "B", "F": "C", "G": "DF", "X": ""}
 
 
+def made(parents):
+    return KnowledgeBase.from_entities([Entity(id, f"term {id}", parents=(*up,)) for id, up in parents.items()])
+
+
 @pytest.fixture(scope="module")
 def relations():
-    return Relations(KnowledgeBase.from_entities([Entity(id, f"term {id}", parents=(*up,)) for id, up in PARENTS.items()]))
+    return Relations(
+        KnowledgeBase.from_entities([Entity(id, f"term {id}", parents=(*up,)) for id, up in PARENTS.items()])
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,6 @@ def test_nothing_is_said_of_what_is_not_there(relations):
 
 
 def test_cycles_end():
-    circle = {"A": "C", "B": "A", "C": "B"}
-    kb = KnowledgeBase.from_entities([Entity(id, f"term {id}", parents=(*up,)) for id, up in circle.items()])
+    kb = made({"A": "C", "B": "A", "C": "B"})
     assert Relations(kb).of("A", ["B"]) == ("parent", 1)
     assert Relations(kb).of("B", ["A"]) == ("child", 1)
