@@ -104,9 +104,10 @@ def measure_all(nlp: Language, data: Path, spans_key: str | None = None, resampl
     from ..errors import DataError, Errors
     from ..evaluation import alpha_curve, measures_of, read_outcomes
     from ..metrics import RECALL_AT, Resampling
+    from ..report import chain_of
     from .console import track
     from .mentions import finder, run
-    from .pipelines import FUSER, adjust, retriever
+    from .pipelines import adjust, retriever
 
     adjust(nlp, spans_key=SPANS_KEY, k=max(RECALL_AT))
     tally, linker = Tally(), retriever(nlp)
@@ -123,8 +124,8 @@ def measure_all(nlp: Language, data: Path, spans_key: str | None = None, resampl
     outcomes = read_outcomes(docs, linker)
     resampling = Resampling([one.number for one in outcomes], resamples, seed)
     measures = measures_of(outcomes, resampling)
-    fusers = [stage for stage in linker.stages if nlp.get_pipe_meta(stage.name).factory == FUSER]
-    curve = alpha_curve(docs, outcomes, linker, fusers[-1]) if fusers else None
+    fuser = chain_of(nlp, linker.name).stage("fused")
+    curve = alpha_curve(docs, outcomes, linker, fuser) if fuser else None
     facts = {
         "documents": tally.documents,
         "seconds": round(duration, 3),

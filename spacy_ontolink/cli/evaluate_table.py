@@ -30,7 +30,7 @@ def _recall(measures: Mapping[str, Any], columns: list[str]) -> list[str]:
 
     groups = {f"  {name}": row for name, row in measures["by_overlap"].items()}
     for title, key in (("label", "by_label"), ("of", "by_namespace")):
-        shown = list(measures[key].items())[:_MOST_GROUPS]
+        shown = [(name, row) for name, row in measures[key].items() if row["n"]][:_MOST_GROUPS]
         if len(shown) > 1:
             groups |= {f"  {title} {name or '(none)'}"[:28]: row for name, row in shown}
     width = max(map(len, ["all", *groups])) + 1

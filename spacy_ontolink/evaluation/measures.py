@@ -43,8 +43,8 @@ def measures_of(outcomes: Sequence[Outcome], resampling: Resampling) -> dict[str
     """
     given = np.array([bool(one.gold) for one in outcomes], bool)
     ranks = np.array([one.rank for one in outcomes], np.int64)
-    labels, spaces = (_groups([key(one) for one in outcomes]) for key in (lambda o: (o.label,), lambda o: o.namespaces))
     overlaps = _groups([(one.overlap,) for one in outcomes], OVERLAPS)
+    labels, spaces = _groups([(one.label,) for one in outcomes]), _groups([one.namespaces for one in outcomes])
     parts = [given, *(mask & given for group in (overlaps, labels, spaces) for mask in group.values())]
     found = iter(_summaries(ranks, parts, resampling))
     return {
@@ -81,13 +81,10 @@ def _groups(keys: Sequence[Sequence[str]], order: Sequence[str] = ()) -> dict[st
 
 def _summaries(ranks: np.ndarray, parts: Sequence[np.ndarray], resampling: Resampling) -> list[dict[str, Any]]:
     """Summarise parts of the mentions, with intervals from the same draws."""
-    values = reached(ranks)
-    tops = np.concatenate([values * part[:, None] for part in parts], axis=1)
-    bottoms = np.repeat(np.stack(parts, axis=1), values.shape[1], axis=1)
-    bounds = iter(resampling.intervals(tops, bottoms))
-    return [
-        {**summarise(ranks[part]), "intervals": {name: next(bounds) for name in MEASURES}} for part in parts
-    ]  # fmt: skip
+    columns = reached(ranks).T
+    tops = (column * part for part in parts for column in columns)
+    bounds = iter(resampling.intervals(tops, (part for part in parts for _ in columns)))
+    return [{**summarise(ranks[part]), "intervals": {name: next(bounds) for name in MEASURES}} for part in parts]
 
 
 def _nil(outcomes: Sequence[Outcome], first_is_right: np.ndarray, resampling: Resampling) -> dict[str, Any]:
@@ -96,8 +93,7 @@ def _nil(outcomes: Sequence[Outcome], first_is_right: np.ndarray, resampling: Re
     right = np.array([one.is_right for one in outcomes], bool)
     hits, everything = is_nil & said, np.ones(len(outcomes), bool)
     shares = {"nil_precision": (hits, said), "nil_recall": (hits, is_nil), "accuracy": (right, everything)}
-    tops, bottoms = (np.stack(columns, axis=1) for columns in zip(*shares.values(), strict=True))
-    bounds = resampling.intervals(tops, bottoms)
+    bounds = resampling.intervals(*zip(*shares.values(), strict=True))
     measured = evaluate_nil(is_nil, said, first_is_right)
     return {**measured, "n_said_nil": int(said.sum()), "intervals": dict(zip(shares, bounds, strict=True))}
 

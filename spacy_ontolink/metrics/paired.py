@@ -36,7 +36,7 @@ def compare(here: np.ndarray, there: np.ndarray, resampling: Resampling) -> dict
         "there": float(second.mean()),
         "difference": float(gain.mean()),
         "interval": resampling.interval_of_mean(gain),
-        "p_value": _permutation(resampling.sums(gain)[:, 0], resampling.seed),
+        "p_value": _permutation(resampling.sums([gain])[:, 0], resampling.seed),
     }
 
 

@@ -7,7 +7,7 @@ mentions differs from draw to draw.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -54,22 +54,21 @@ class Resampling:
         kind, _, number = self._units
         return {"level": self.level, "unit": kind, "units": number, "resamples": self.resamples, "seed": self.seed}
 
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Add values, (B,) or (B, C), up by unit, (U, C)."""
+    def sums(self, columns: Iterable[np.ndarray]) -> np.ndarray:
+        """Add each of C columns, (B,), up by unit, (U, C)."""
         _, unit, number = self._units
-        table = np.asarray(values, np.float64)
-        found = [np.bincount(unit, column, number) for column in (table.T if table.ndim > 1 else table[None])]
+        found = [np.bincount(unit, np.asarray(column, np.float64), number) for column in columns]
         return np.stack(found, axis=1) if found else np.zeros((number, 0))
 
-    def intervals(self, tops: np.ndarray, bottoms: np.ndarray) -> list[list[float] | None]:
-        """Return an interval for each of C shares, the sum of ``tops`` over that of ``bottoms``.
+    def intervals(self, tops: Iterable[np.ndarray], bottoms: Iterable[np.ndarray]) -> list[list[float] | None]:
+        """Return an interval for each of C shares, the sum of a top over that of its bottom.
 
         Where all is right, or all is wrong, every draw says the same; the exact (Clopper-Pearson) interval over the
         units stands in for it.
 
         Args:
-            tops: (B, C).
-            bottoms: (B, C), 0 for a mention that does not belong to the share.
+            tops: C columns, (B,).
+            bottoms: C columns, (B,), 0 for a mention that does not belong to the share.
         """
         over, under = self.sums(tops), self.sums(bottoms)
         counts = (under > 0).sum(axis=0)
@@ -91,8 +90,7 @@ class Resampling:
         """Return the interval of the mean of any values, (B,), such as differences; None of too few units."""
         if self._units[2] < FEWEST_UNITS:
             return None
-        found = self._quantiles(self.sums(values), self.sums(np.ones(len(values))))
-        low, high = found[:, 0].tolist()
+        low, high = self._quantiles(self.sums([values]), self.sums([np.ones(len(values))]))[:, 0].tolist()
         return [low, high]
 
     def _quantiles(self, over: np.ndarray, under: np.ndarray) -> np.ndarray:

@@ -6,8 +6,7 @@ from spacy_ontolink.metrics import Resampling
 
 
 def one(resampling, top, bottom=None):
-    top = np.asarray(top, float)[:, None]
-    (found,) = resampling.intervals(top, np.ones_like(top) if bottom is None else np.asarray(bottom, float)[:, None])
+    (found,) = resampling.intervals([np.asarray(top)], [np.ones(len(top)) if bottom is None else np.asarray(bottom)])
     return found
 
 
@@ -32,7 +31,7 @@ def test_an_interval_is_about_its_share_and_the_same_again():
 
 def test_sums_are_taken_over_units_in_any_order():
     resampling = Resampling([*range(10), 9, 0])
-    sums = resampling.sums(np.stack([np.arange(12), np.ones(12)], axis=1))
+    sums = resampling.sums([np.arange(12), np.ones(12)])
     assert sums[0].tolist() == [0 + 11, 2]
     assert sums[9].tolist() == [9 + 10, 2]
 
