@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from ..plots import Axis, Plot, alpha_plot, percent_axis, reliability_plot
 from .evaluation_words import Measures
-from .svg import Axis, Plot, percent_axis
 from .values import percent
 
 OVERLAP_WORDS = {"HO": "contained in the name", "LO": "shares a word", "NO": "shares none"}
@@ -65,19 +65,13 @@ def overlap_bars(measures: Measures) -> str:
     return _figure("Recall by overlap of wording", words + ".", plot, ["overlap", "n", "R@1, %", f"{short}, %"], rows)
 
 
-def reliability_plot(measures: Measures) -> str:
+def reliability(measures: Measures) -> str:
     """Draw how often answers are right against how probable they were said to be."""
     found = measures["calibration"]
     if not found:
         return ""
     bins = found["reliability"]
-    plot = Plot("Reliability of the probabilities", percent_axis("probability, %"), percent_axis("right, %", 0, 1.04))
-    plot.line([(0, 0), (1, 1)], "diagonal")
-    points = [(row["probability"], row["accuracy"]) for row in bins]
-    titles = [f"{100 * row['from']:.0f} to {100 * row['to']:.0f} %: {row['n']:,} mentions, "
-              f"{percent(row['accuracy'])} % right" for row in bins]  # fmt: skip
-    plot.line(points, "thin")
-    plot.dots(points, titles, [row["n"] / max(row["n"] for row in bins) for row in bins])
+    plot = reliability_plot(bins, "Reliability of the probabilities")
     error = found["expected_calibration_error"]
     words = (
         f"How often the first candidate is right, against the probability that the fusion gave it ({found['n']:,} "
@@ -89,25 +83,14 @@ def reliability_plot(measures: Measures) -> str:
     return _figure("Reliability", words, plot, ["probability, %", "n", "mean, %", "right, %"], rows)
 
 
-def alpha_plot(measures: Measures) -> str:
+def alpha(measures: Measures) -> str:
     """Draw Recall@1 against the weight of the last view in the fusion."""
     found = measures["alpha_curve"]
     if not found:
         return ""
     curve, last = found["curve"], found["views"][-1]
-    values = [point["recall_at_1"] for point in curve]
-    low, high = min(values), max(values)
-    margin = max(0.01, 0.15 * (high - low))
-    plot = Plot(
-        f"R@1 by the weight of {last}",
-        Axis(f"alpha: weight of {last}", 0, 1, [(n / 5, f"{n / 5:g}") for n in range(6)]),
-        percent_axis("R@1, %", max(0.0, low - margin), min(1.0, high + margin)),
-    )
-    plot.rule(found["alpha"], f"now {found['alpha']:.2f}")
-    titles = [f"alpha {point['alpha']:.2f}: {percent(point['recall_at_1'])} %" for point in curve]
     points = [(point["alpha"], point["recall_at_1"]) for point in curve]
-    plot.line(points)
-    plot.dots(points, titles)
+    plot = alpha_plot(points, (found["alpha"], "now"), f"R@1 by the weight of {last}", f"alpha: weight of {last}")
     best = max(curve, key=lambda point: point["recall_at_1"])
     words = (
         f"R@1 with every mix of {' and '.join(found['views'])} on these mentions; best {percent(best['recall_at_1'])} "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..evaluation import Outcome, recall_by_depth
-from .charts import alpha_plot, numbers, overlap_bars, recall_curve, reliability_plot
+from .charts import alpha, numbers, overlap_bars, recall_curve, reliability
 from .evaluation_rows import MOST_ROWS, rows_of
 from .evaluation_words import (
     COMPARED,
@@ -94,8 +94,8 @@ def _plots(measures: Measures, outcomes: Sequence[Outcome], ranks_before: Sequen
     if ranks_before is not None:
         ranks = [rank for one, rank in zip(outcomes, ranks_before, strict=True) if one.gold]
         other, name = recall_by_depth(ranks), measures["comparison"]["with"]
-    plots = [recall_curve(measures, other, name), overlap_bars(measures), reliability_plot(measures)]
-    plots.append(alpha_plot(measures))
+    plots = [recall_curve(measures, other, name), overlap_bars(measures), reliability(measures)]
+    plots.append(alpha(measures))
     found = "".join(plots)
     return f'<section>\n<h2>Plots</h2>\n<div class="plots">\n{found}</div>\n</section>\n' if found else ""
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..files import replacing
+from ..plots import stylesheet
 
 # Whatever an ontology or a text holds is escaped; should that ever fail, the browser still runs and fetches nothing.
 HEAD = """<!DOCTYPE html>
@@ -37,7 +38,7 @@ def write_shell(
         lang=escape(lang or "en"),
         scripts=f"; script-src 'sha256-{digest}'" if code else "",
         title=escape(title),
-        style=resource("base.css") + resource(style),
+        style=stylesheet() + resource("base.css") + resource(style),
     )
     foot = FOOT.format(footer=escape(footer), script=f"<script>{code}</script>\n" if code else "")
     with replacing(path) as file:

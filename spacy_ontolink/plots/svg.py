@@ -1,14 +1,18 @@
-"""Small plots as inline SVG: colours come from the page's style sheet, so that they suit light and dark."""
+"""Small plots as SVG, in a page or in files of their own; colours come from a style sheet, and suit light and dark."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
+from importlib.resources import files
 
 WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
+_ROW = 20
+"""The height of a title, and of a legend."""
 _RADIUS, _REACH = 3.2, 8.0
 """Of the smallest dot, and of what the pointer may meet of it at least."""
 
@@ -48,12 +52,14 @@ class Plot:
     """A plot under construction, on two axes.
 
     Attributes:
-        title: What it shows, for those who cannot see it.
+        title: What it shows, for those who cannot see it, and in a file of its own for all.
+        legend: What lines of a kind are, if there are several: ``series``, ``second``, ``third``.
     """
 
     title: str
     x: Axis
     y: Axis
+    legend: Mapping[str, str] = field(default_factory=dict)
     _parts: list[str] = field(default_factory=list)
 
     def line(self, points: Sequence[Point], kind: str = "series") -> None:
@@ -94,14 +100,42 @@ class Plot:
         anchor = "end" if self.x.share(x) > 0.6 else "start"
         shift = -5 if anchor == "end" else 5
         self._parts.append(
-            f'<path class="rule" d="M{left:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+            f'<path class="rule" d="M{left:.1f} {self._top}V{HEIGHT - BOTTOM}"/>'
             f'<text x="{left + shift:.1f}" y="{HEIGHT - BOTTOM - 8}" text-anchor="{anchor}">{escape(label)}</text>'
         )
 
+    def level(self, y: float) -> None:
+        """Mark a place on the y axis with a line across."""
+        _, top = self._place(self.x.low, y)
+        self._parts.append(f'<path class="rule" d="M{LEFT} {top:.1f}H{WIDTH - RIGHT}"/>')
+
     def markup(self) -> str:
-        """Return the plot with its axes."""
-        head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.title)}">'
-        return f"{head}\n{self._grid()}{''.join(self._parts)}</svg>\n"
+        """Return the plot for a page that has the style sheet."""
+        head = f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.title)}">'
+        return f"{head}\n{self._grid()}{''.join(self._parts)}{self._key()}</svg>\n"
+
+    def file(self) -> str:
+        """Return the plot as a file of its own, with its title and the style sheet."""
+        size = f'viewBox="0 {-_ROW} {WIDTH} {HEIGHT + _ROW}" width="{2 * WIDTH}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size}>\n<style>\n{stylesheet()}</style>\n'
+            f'<rect class="paper" y="{-_ROW}" width="{WIDTH}" height="{HEIGHT + _ROW}"/>\n'
+            f'<text class="title" x="{LEFT}" y="0">{escape(self.title)}</text>\n'
+            f"{self._grid()}{''.join(self._parts)}{self._key()}</svg>\n"
+        )
+
+    @property
+    def _top(self) -> int:
+        return TOP + (_ROW if self.legend else 0)
+
+    def _key(self) -> str:
+        """Return the legend, in a row above the plot."""
+        parts, left, step = [], LEFT, (WIDTH - LEFT - RIGHT) // max(len(self.legend), 1)
+        for kind, words in self.legend.items():
+            parts.append(f'<polyline class="{kind}" points="{left},{TOP} {left + 18},{TOP}"/>')
+            parts.append(f'<text x="{left + 23}" y="{TOP + 4}">{escape(words)}</text>')
+            left += step
+        return "".join(parts)
 
     def _grid(self) -> str:
         right, base = WIDTH - RIGHT, HEIGHT - BOTTOM
@@ -113,7 +147,7 @@ class Plot:
         for value, words in self.x.ticks:
             left, _ = self._place(value, self.y.low)
             parts.append(f'<text x="{left:.1f}" y="{base + 16}" text-anchor="middle">{escape(words)}</text>')
-        middle, centre = (LEFT + right) / 2, (TOP + base) / 2
+        middle, centre = (LEFT + right) / 2, (self._top + base) / 2
         parts.append(f'<text class="label" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(self.x.label)}'
                      f'</text><text class="label" transform="translate(12 {centre}) rotate(-90)" text-anchor="middle">'
                      f"{escape(self.y.label)}</text>")  # fmt: skip
@@ -122,4 +156,11 @@ class Plot:
     def _place(self, x: float, y: float) -> Point:
         """Return the place of a point in the drawing."""
         across, up = self.x.share(x), self.y.share(y)
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - self._top - BOTTOM)
+
+
+@cache
+def stylesheet() -> str:
+    """Return the colours of light and dark, and the rules for plots."""
+    folder = files(__package__)
+    return "".join((folder / name).read_text("utf-8") for name in ("colours.css", "plot.css"))

@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from spacy_ontolink.report.svg import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, Axis, Plot, percent_axis
+from spacy_ontolink.plots.svg import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, Axis, Plot, percent_axis
 
 
 def drawn(plot):
@@ -60,3 +60,20 @@ def test_no_colour_is_fixed():
     plot.dots([(0.5, 0.5)], ["half"], [1.0])
     plot.whisker(0.5, 0.2, 0.8)
     assert not re.search(r"#[0-9a-f]{3}|rgb|style=|fill=", plot.markup())
+
+
+def test_a_file_of_its_own():
+    plot = Plot("<b>", percent_axis("x"), percent_axis("y"), {"series": "one", "second": "<two>"})
+    plot.line([(0, 0), (1, 1)])
+    plot.line([(0, 0), (1, 1)], "second")
+    plot.level(0.5)
+    root = ElementTree.fromstring(plot.file())
+    space = {"svg": "http://www.w3.org/2000/svg"}
+    assert {"<b>", "one", "<two>"} <= {text.text for text in root.findall("svg:text", space)}
+    lines = root.findall("svg:polyline", space)
+    assert [line.get("class") for line in lines] == ["series", "second", "series", "second"]  # the last are the legend
+    tops = [float(line.get("points").split()[-1].split(",")[1]) for line in lines]
+    assert tops[2] < tops[0]
+    style = root.find("svg:style", space).text
+    assert "prefers-color-scheme: dark" in style
+    assert {".plot .second", ".plot polyline"} <= {rule.partition(" {")[0] for rule in style.splitlines()}
