@@ -40,11 +40,15 @@ class Axis:
         return ((math.log(value) if self.log else value) - low) / (high - low)
 
 
+def marks(low: float, high: float) -> list[float]:
+    """Return about five round numbers between two."""
+    step = next((s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if (high - low) / s <= 6), 1.0)
+    return [n * step for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
 def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
-    """Return an axis of shares marked in percent, with about five marks."""
-    step = next((s for s in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / s <= 6), 0.2)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return Axis(label, low, high, [(n * step, f"{100 * n * step:.0f}") for n in range(first, last + 1)])
+    """Return an axis of shares, marked in percent."""
+    return Axis(label, low, high, [(mark, f"{100 * mark:.0f}") for mark in marks(low, high)])
 
 
 @dataclass
@@ -130,11 +134,11 @@ class Plot:
 
     def _key(self) -> str:
         """Return the legend, in a row above the plot."""
-        parts, left, step = [], LEFT, (WIDTH - LEFT - RIGHT) // max(len(self.legend), 1)
+        parts, left = [], LEFT
         for kind, words in self.legend.items():
             parts.append(f'<polyline class="{kind}" points="{left},{TOP} {left + 18},{TOP}"/>')
             parts.append(f'<text x="{left + 23}" y="{TOP + 4}">{escape(words)}</text>')
-            left += step
+            left += 40 + 7 * len(words)
         return "".join(parts)
 
     def _grid(self) -> str:

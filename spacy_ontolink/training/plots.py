@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..plots import Axis, Plot, alpha_plot, percent_axis, reliability_plot
+from ..plots import Axis, Plot, alpha_plot, marks, percent_axis, reliability_plot
 from .grids import Setting, Step
 
 Points = list[tuple[float, float]]
@@ -40,8 +40,7 @@ def _plot(step: Step, lines: dict[str, Points], x: str, legend: dict[str, str] |
     margin = max(0.01, 0.1 * (high - low))
     left, right = min(at for at, _ in points), max(at for at, _ in points)
     right = right if right > left else left + 1
-    ticks = [left + (right - left) * part / 5 for part in range(6)]
-    axis = Axis(x, left, right, [(tick, f"{tick:.2g}") for tick in ticks])
+    axis = Axis(x, left, right, [(mark, f"{mark:.2g}") for mark in marks(left, right)])
     measure = step.measure.replace("recall_at_", "R@")
     y = percent_axis(f"{measure}, %" if legend is None else "%", max(0, low - margin), min(1, high + margin))
     plot = Plot(_title(step), axis, y, legend or {})
