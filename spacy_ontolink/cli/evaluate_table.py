@@ -38,12 +38,13 @@ def _recall(measures: Mapping[str, Any], columns: list[str]) -> list[str]:
     for name, row in {"all": measures, **groups}.items():
         values = ["      –" if row[key] is None else f"{100 * row[key]:7.1f}" for key in columns]
         lines.append(f"{name:{width}}{row['n']:>7,}" + "".join(f" {value}" for value in values))
-        if name == "all" and None not in (bounds := [measures["intervals"][key] for key in columns]):
-            lines += [
-                f"{what:{width}}{'':7}" + "".join(f" {100 * own[side]:7.1f}" for own in bounds)
-                for side, what in enumerate(("  from", "  to"))
-            ]
-    return [*lines, f"from, to: {about_intervals(measures['resampling'])}"]
+    if None not in (bounds := [measures["intervals"][key] for key in columns]):
+        lines[2:2] = [
+            f"{what:{width}}{'':7}" + "".join(f" {100 * own[side]:7.1f}" for own in bounds)
+            for side, what in enumerate(("  from", "  to"))
+        ]
+        lines.append(f"from, to: {about_intervals(measures['resampling'])}")
+    return lines
 
 
 def _nil(nil: Mapping[str, Any]) -> list[str]:

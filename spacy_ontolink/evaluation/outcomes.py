@@ -159,7 +159,7 @@ class _Reader:
             best=self._entry(best, columns, places.get(best)) if best else None,
             probability=next(iter(columns.get("probability", ())), None),
             relation=self._relations.of(said, live) if is_wrong and live else None,
-            fit="exact" if (span.start_char, span.end_char) == (start, end) else "widened" if len(span) else "none",
+            fit="none" if not len(span) else "exact" if (span.start_char, span.end_char) == (start, end) else "widened",
         )
 
     def _entry(self, id: str, columns: Mapping[str, Any], place: int | None) -> Entry:

@@ -67,6 +67,14 @@ def test_several_retrievers_need_a_choice(refused, two_retrievers, corpus):
     assert "no component 'third'" in refused("evaluate", two_retrievers, corpus, "--component", "third")
 
 
+def test_spans_of_no_length_in_spacy_files(ontolink, pipeline, tmp_path):
+    doc = spacy.blank("en")("The milk yield fell.")
+    doc.spans["sc"] = [Span(doc, 1, 3, label="TRAIT", kb_id="T:2"), Span(doc, 2, 2, label="TRAIT", kb_id="T:2")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "gold.spacy")
+    measures = json.loads(ontolink("evaluate", pipeline, tmp_path / "gold.spacy").out)
+    assert (measures["n"], measures["recall_at_1"], measures["mentions_without_token"]) == (2, 0.5, 1)
+
+
 def test_mentions_without_entity_alone(ontolink, pipeline, tmp_path):
     row = {"text": "fat", "mentions": [{"start": 0, "end": 3, "kb_ids": ["NIL"]}]}
     (tmp_path / "nil.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
