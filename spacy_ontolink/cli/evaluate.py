@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from spacy.language import Language
 
-    from ..evaluation import Outcome
+    from ..evaluation import Outcome, Run
     from ..metrics import Resampling
 
 __all__ = ["evaluate", "measure", "table"]
@@ -64,7 +64,7 @@ def evaluate(
     link, other = link_pattern(links), read_run(compare) if compare else None
     nlp = load_pipeline(pipeline)
     only_retriever(nlp, component, pipeline)
-    found = measure_all(nlp, data, spans_key, resamples, seed)
+    found = measure_all(nlp, data, spans_key, resamples, seed, other)
     measures = {"pipeline": Path(pipeline).name, "data": data.name, **found.measures}
     comparison = compare_runs(found.outcomes, other, found.resampling) if other else None
     if comparison:
@@ -92,17 +92,24 @@ def measure(nlp: Language, data: Path, spans_key: str | None = None) -> dict[str
     return measure_all(nlp, data, spans_key).measures
 
 
-def measure_all(nlp: Language, data: Path, spans_key: str | None = None, resamples: int = 1000, seed: int = 0) -> Found:
+def measure_all(
+    nlp: Language,
+    data: Path,
+    spans_key: str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    other: Run | None = None,
+) -> Found:
     """Link the mentions of a file and compare with its gold ids, brought up to date through the knowledge base.
 
     The pipeline must have one retriever enabled: ids are brought up to date and mentions ranked by the same one.
 
     Raises:
-        DataError: The file cannot be used, or no mention in it has a gold id.
+        DataError: The file cannot be used, no mention in it has a gold id, or the ``other`` run is not about it.
     """
     from ..documents import GIVEN, SPANS_KEY, Tally, read_documents
     from ..errors import DataError, Errors
-    from ..evaluation import alpha_curve, measures_of, read_outcomes
+    from ..evaluation import alpha_curve, check_run, measures_of, read_outcomes
     from ..metrics import RECALL_AT, Resampling
     from ..report import chain_of
     from .console import track
@@ -118,6 +125,8 @@ def measure_all(nlp: Language, data: Path, spans_key: str | None = None, resampl
     if not any(gold):
         hint = " Each mention needs 'kb_ids'." if gold else ""
         raise DataError(Errors.NO_MENTIONS.format(path=data, verb="compare with", hint=hint))
+    if other:
+        check_run(docs, other)
     start = time.perf_counter()
     docs = list(run(nlp, track(docs, "Linking", len(docs)), finder(nlp, "given", "")[1]))
     duration = time.perf_counter() - start
@@ -141,4 +150,4 @@ def _write(path: Path, measures: dict[str, Any], outcomes: Sequence[Outcome]) ->
     head = json.dumps(measures, indent=2, ensure_ascii=False).removesuffix("\n}")
     rows = ",\n".join("    " + json.dumps(one.to_json(), ensure_ascii=False) for one in outcomes)
     with replacing(path) as file:
-        file.write_text(f'{head},\n  "mentions": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+        file.write_text(f'{head},\n  "mentions": [\n{rows}\n  ]\n}}\n', encoding="utf-8", errors="replace")

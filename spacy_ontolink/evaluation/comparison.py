@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..documents import GIVEN
+from ..documents.records import document_id
 from ..errors import DataError, Errors
 from ..metrics import Resampling, compare, mcnemar
 from .measures import MEASURES, reached
-from .outcomes import VERDICTS, Outcome
+from .outcomes import VERDICTS, Outcome, gold_of
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
 
 Row = dict[str, Any]
+Key = tuple[str, int, int, str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -103,19 +109,45 @@ def compare_runs(outcomes: Sequence[Outcome], other: Run, resampling: Resampling
     return Comparison(facts, there.tolist())
 
 
+def check_run(docs: Iterable[Doc], other: Run) -> None:
+    """Check, before anything is linked, that an earlier run is about the mentions of these documents.
+
+    Raises:
+        DataError: It is about other mentions, or other gold ids.
+    """
+    _check(
+        [_key(document_id(doc), mention["start"], mention["end"], mention["label"], gold_of(mention))
+         for doc in docs for mention in doc.user_data[GIVEN]["mentions"]],
+        other,
+    )  # fmt: skip
+
+
 def _aligned(outcomes: Sequence[Outcome], other: Run) -> list[Row]:
     """Return the rows of the other run in the order of this one; documents may have come in another order."""
-    ours = [(one.document, one.start, one.end, one.label, frozenset(one.gold)) for one in outcomes]
-    theirs = [(row["document"], row["start"], row["end"], row["label"], frozenset(row["gold"])) for row in other.rows]
-    if Counter(ours) != Counter(theirs):
-        raise DataError(Errors.OTHER_MENTIONS.format(path=other.path, reason=_difference(ours, theirs)))
-    places: dict[tuple[Any, ...], list[Row]] = {}
-    for key, row in zip(reversed(theirs), reversed(other.rows), strict=True):
-        places.setdefault(key, []).append(row)
+    ours = [_key(one.document, one.start, one.end, one.label, one.gold) for one in outcomes]
+    _check(ours, other)
+    places: dict[Key, list[Row]] = {}
+    for row in reversed(other.rows):
+        places.setdefault(_key_of(row), []).append(row)
     return [places[key].pop() for key in ours]
 
 
-def _difference(ours: Sequence[tuple[Any, ...]], theirs: Sequence[tuple[Any, ...]]) -> str:
+def _key(document: str, start: int, end: int, label: str, gold: Iterable[str]) -> Key:
+    """Return what makes two mentions of two runs the same."""
+    return document, start, end, label, frozenset(gold)
+
+
+def _key_of(row: Row) -> Key:
+    return _key(row["document"], row["start"], row["end"], row["label"], row["gold"])
+
+
+def _check(ours: Sequence[Key], other: Run) -> None:
+    theirs = [_key_of(row) for row in other.rows]
+    if Counter(ours) != Counter(theirs):
+        raise DataError(Errors.OTHER_MENTIONS.format(path=other.path, reason=_difference(ours, theirs)))
+
+
+def _difference(ours: Sequence[Key], theirs: Sequence[Key]) -> str:
     """Say how two sets of mentions differ."""
     apart, bare = Counter(ours), Counter(key[:4] for key in ours)
     apart.subtract(theirs)

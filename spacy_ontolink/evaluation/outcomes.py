@@ -121,6 +121,11 @@ def read_outcomes(docs: Iterable[Doc], retriever: Any) -> list[Outcome]:
     ]
 
 
+def gold_of(mention: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the gold ids that a file gives a mention, without ``NIL``."""
+    return tuple(dict.fromkeys(id for id in mention["kb_ids"] if id not in ("", NIL)))
+
+
 class _Reader:
     """Looks ids up once."""
 
@@ -131,7 +136,7 @@ class _Reader:
     def read(self, span: Span, given: Mapping[str, Any], answer: Answer, number: int) -> Outcome:
         """Read one mention."""
         columns, text = answer.columns, span.doc.text
-        gold = tuple(dict.fromkeys(id for id in given["kb_ids"] if id not in ("", NIL)))
+        gold = gold_of(given)
         leads = tuple(self._resolve(id) or "" for id in gold)
         live = tuple(dict.fromkeys(filter(None, leads)))
         places = {id: place for place, id in enumerate(columns["id"])}
