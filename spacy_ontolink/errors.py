@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import EvaluationMessages, TrainingMessages
+from .messages import EvaluationMessages, ReaderMessages, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -82,7 +82,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(EvaluationMessages, TrainingMessages):
+class Errors(EvaluationMessages, ReaderMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
