@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from .convert import CorpusFormat, From
 from .evaluate_table import table
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def evaluate(
         str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
     ],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="JSONL with mentions and their kb_ids, or .spacy with gold ids.")
+        Path, typer.Argument(metavar="DATA", help="Mentions with gold ids: JSONL, PubTator, BioC, BRAT or .spacy.")
     ],
     output: Annotated[
         Path | None,
@@ -39,6 +40,7 @@ def evaluate(
     compare: Annotated[
         Path | None, typer.Option(help="Test the difference from another run: the file that its --output wrote.")
     ] = None,
+    from_: From = None,
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy file [default: entities, else sc]")
     ] = None,
@@ -64,7 +66,7 @@ def evaluate(
     link, other = link_pattern(links), read_run(compare) if compare else None
     nlp = load_pipeline(pipeline)
     only_retriever(nlp, component, pipeline)
-    found = measure_all(nlp, data, spans_key, resamples, seed, other)
+    found = measure_all(nlp, data, spans_key, resamples, seed, other, from_)
     measures = {"pipeline": Path(pipeline).name, "data": data.name, **found.measures}
     comparison = compare_runs(found.outcomes, other, found.resampling) if other else None
     if comparison:
@@ -99,6 +101,7 @@ def measure_all(
     resamples: int = 1000,
     seed: int = 0,
     other: Run | None = None,
+    format: CorpusFormat | None = None,
 ) -> Found:
     """Link the mentions of a file and compare with its gold ids, brought up to date through the knowledge base.
 
@@ -118,7 +121,7 @@ def measure_all(
 
     adjust(nlp, spans_key=SPANS_KEY, k=max(RECALL_AT))
     tally, linker = Tally(), retriever(nlp)
-    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally))
+    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format))
     gold = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     if not docs:
         raise DataError(Errors.NO_DOCUMENTS.format(path=data))
