@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import CorpusMessages, ReaderMessages, TrainingMessages
+from .messages import CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -83,7 +83,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(CorpusMessages, ReaderMessages, TrainingMessages):
+class Errors(CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -231,7 +231,7 @@ class Errors(CorpusMessages, ReaderMessages, TrainingMessages):
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
     BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"
-    PAGE_IS_FOLDER = "{path} is a folder; give --output the name of a file for the page"
+    PAGE_IS_FOLDER = "{path} is a folder; give {option} the name of a file for the page"
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"

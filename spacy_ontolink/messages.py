@@ -78,3 +78,15 @@ class CorpusMessages:
     )
     OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
     NEEDS_FILE = "--to {format} needs a file or folder to write to, not standard output"
+
+
+class EvaluationMessages:
+    """Message templates of ``evaluation`` and ``ontolink evaluate``."""
+
+    NO_RUN = (
+        "{path} cannot be compared with: {reason}. Give the file that 'ontolink evaluate … --output FILE' wrote for "
+        "the other run."
+    )
+    OTHER_MENTIONS = (
+        "{path} was measured on other data, so the runs cannot be compared: {reason}. Measure both on one file."
+    )

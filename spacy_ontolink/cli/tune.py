@@ -50,7 +50,7 @@ def tune(
 ) -> None:
     """Tune a pipeline to annotated mentions, or without any to synonyms held out of its ontology."""
     from .. import __version__
-    from ..errors import DataError, Errors, MissingExtraError
+    from ..errors import DataError, Errors
     from ..files import replacing, write_json
     from ..training.holdout import hide as choose_hidden
     from ..training.plots import plot_tuning
@@ -91,10 +91,7 @@ def tune(
     with step(f"Saving {out}"), replacing(out) as path:
         nlp.to_disk(path)
         write_json(path / FILE, facts)
-        try:
-            plot_tuning(path / FOLDER, tuned.steps, facts["nil"])
-        except MissingExtraError as error:
-            say(f"No curves: {error}")
+        plot_tuning(path / FOLDER, tuned.steps, facts["nil"])
     typer.echo("\n".join([_source(dev), "", *_table(tuned.steps), "", *_nil(tuned, dev, len(hidden)), *tuned.notes]))
     say(f"{seconds(time.perf_counter() - start)} -> {out}")
 
