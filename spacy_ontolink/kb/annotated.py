@@ -39,7 +39,8 @@ def read_names(path: str | Path) -> Iterator[AnnotatedName]:
     A mention with several ids is a name of each; one without is passed over.
 
     Raises:
-        DataError: The file is missing, or a line holds neither; the message says which.
+        OntologyError: The file is missing or cannot be read.
+        DataError: A line holds neither; the message says which.
     """
     path = Path(path)
     with open_bytes(path) as file:
