@@ -158,9 +158,9 @@ class Errors(CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessage
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    NOT_SPARSE = (
-        "An inverted index needs sparse rows only, such as the lexical encoder's; these have dimensions {dims}. "
-        "Use the auto, exact or faiss index."
+    NO_SPARSE_BLOCK = (
+        "An inverted index needs sparse rows, such as the lexical encoder's, but the rows are dense only (dimensions "
+        "{dims}). Use the auto, exact or faiss index."
     )
 
     # language models behind a server, their cache
