@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import ServiceMessages, ServiceWarnings, TrainingMessages
+from .messages import ReaderMessages, ServiceMessages, ServiceWarnings, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -82,7 +82,7 @@ class Warnings(ServiceWarnings):
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(ServiceMessages, TrainingMessages):
+class Errors(ReaderMessages, ServiceMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0

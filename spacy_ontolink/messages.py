@@ -1,4 +1,4 @@
-"""The messages of single subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
+"""The messages of some subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
 
 from __future__ import annotations
 
@@ -79,3 +79,14 @@ class ServiceWarnings:
     EXPOSED = "{address} can be reached from other machines, and anyone who reaches it may ask: put a proxy before it"
     NOT_LINKED = "{n} document(s) could not be linked: {where}"
     REQUEST_FAILED = "A request failed: {where}"
+
+
+class ReaderMessages:
+    """Message templates of ``kb.readers``."""
+
+    OPTION_UNKNOWN = "There is no option '{option}' for what is read here; the options are: {known}"
+    BAD_OPTION = "--option '{text}' is not of the form NAME=VALUE, such as languages=ENG,SPA"
+    UNSORTED = (
+        "{path}, line {line}: {cui} comes after {last}, but the file must be sorted by concept, as it was released: "
+        "LC_ALL=C sort -o FILE FILE"
+    )
