@@ -156,7 +156,7 @@ def make_app(service: Service, title: str) -> FastAPI:
             {
                 "status": "ready",
                 "version": __version__,
-                "seconds": round(time.time() - started),
+                "uptime_seconds": round(time.time() - started),
                 "waiting": len(service.batcher),
                 **service.facts,
             }
@@ -168,8 +168,8 @@ def make_app(service: Service, title: str) -> FastAPI:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return HTMLResponse(page(app.openapi()))
+    async def docs(request: Request) -> HTMLResponse:
+        return HTMLResponse(page(app.openapi(), str(request.base_url)))
 
     return app
 

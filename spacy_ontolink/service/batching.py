@@ -16,7 +16,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _MOST_RETRY = 60
-_RECENT = 0.2  # the weight of the last batch in the average of the time that an item takes
 
 
 class QueueFullError(Exception):
@@ -63,9 +62,8 @@ class Batcher(Generic[Item, Result]):
         self._work, self._weigh, self._limits, self._report = work, weigh, limits, report
         self._jobs: deque[Job[Item, Result]] = deque()
         self._waiting = self._weight = 0
-        self._seconds = 0.0
         self._closing = False
-        self._changed = threading.Condition()
+        self._changed = threading.Condition()  # of a lock that its holder may take again
         # A daemon, so that a document that takes for ever does not keep the process from its end.
         self._thread = threading.Thread(target=self._run, name="ontolink-worker", daemon=True)
         self._thread.start()
@@ -75,11 +73,14 @@ class Batcher(Generic[Item, Result]):
 
     def retry_after(self, count: int = 1, weight: int = 0) -> int | None:
         """Return the seconds to wait before so many more items may come, None if they may now."""
-        limits, expected = self._limits, self._waiting * self._seconds
-        fits = self._waiting + count <= limits.queue and self._weight + weight <= limits.queue_weight
-        if not self._waiting or (fits and expected <= limits.patience):
+        limits = self._limits
+        with self._changed:
+            age = time.monotonic() - self._jobs[0].arrived if self._jobs else 0.0
+            fits = self._waiting + count <= limits.queue and self._weight + weight <= limits.queue_weight
+        if not self._waiting or (fits and age <= limits.patience):
             return None
-        return min(max(1, math.ceil(expected / 2)), _MOST_RETRY)
+        # Whoever comes now waits about as long as the first one has; in half of that, half of the queue is gone.
+        return min(max(1, math.ceil(age / 2)), _MOST_RETRY)
 
     def submit(self, items: Sequence[Item]) -> Job[Item, Result]:
         """Let items wait for the worker.
@@ -121,7 +122,6 @@ class Batcher(Generic[Item, Result]):
 
     def _run(self) -> None:
         while batch := self._next():
-            start = time.monotonic()
             items = [job.items[place] for job, place in batch]
             try:
                 results = self._work(items)
@@ -133,8 +133,6 @@ class Batcher(Generic[Item, Result]):
                 continue
             finally:
                 self._report(len(batch))
-                each = (time.monotonic() - start) / len(batch)
-                self._seconds += (each - self._seconds) * (_RECENT if self._seconds else 1)
             for (job, place), result in zip(batch, results, strict=True):
                 job.results[place] = result
                 if len(job.results) == len(job.items) and job.done.set_running_or_notify_cancel():

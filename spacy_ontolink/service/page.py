@@ -27,15 +27,15 @@ td {{ padding: .1rem 1rem .1rem 0; vertical-align: top; }}
 """
 
 
-def page(api: Mapping[str, Any]) -> str:
-    """Return the page of an OpenAPI description."""
+def page(api: Mapping[str, Any], base: str) -> str:
+    """Return the page of an OpenAPI description; ``base`` is the address to ask at."""
     info = api["info"]
     parts = [_HEAD.format(title=escape(info["title"]), about=escape(info["description"]), version=info["version"])]
     for path, operations in api["paths"].items():
         for verb, operation in operations.items():
             parts.append(f"<h2><code>{verb.upper()} {escape(path)}</code></h2>\n")
             parts.append(f"<p>{escape(operation.get('description', ''))}</p>\n")
-            parts.append(_request(api, path, operation))
+            parts.append(_request(api, base.rstrip("/") + path, operation))
             parts.append(_responses(operation))
     schemas = api.get("components", {}).get("schemas", {})
     for name, schema in schemas.items():
@@ -45,13 +45,13 @@ def page(api: Mapping[str, Any]) -> str:
     return "".join([*parts, "</body>\n</html>\n"])
 
 
-def _request(api: Mapping[str, Any], path: str, operation: Mapping[str, Any]) -> str:
+def _request(api: Mapping[str, Any], url: str, operation: Mapping[str, Any]) -> str:
     try:
         name = _name(operation["requestBody"]["content"]["application/json"]["schema"])
     except KeyError:
         return ""
     example = json.dumps(api["components"]["schemas"][name].get("example", {}), ensure_ascii=False)
-    curl = f"curl -H 'Content-Type: application/json' -d '{example}' http://127.0.0.1:8000{path}"
+    curl = f"curl -H 'Content-Type: application/json' -d '{example}' {url}"
     return f'<p>Takes a <a href="#{name}">{name}</a>:</p>\n<pre>{escape(curl)}</pre>\n'
 
 

@@ -34,7 +34,7 @@ class Limits:
         for name in ("batch_size", "documents", "body", "timeout"):
             value = getattr(self, name)
             check_setting(name, value, value > 0, "a number above 0")
-        check_setting("batch_wait", self.batch_wait, 0 <= self.batch_wait < self.timeout, "0 or more, below timeout")
+        check_setting("batch_wait", self.batch_wait, 0 <= self.batch_wait < self.timeout, "0 or more seconds, below timeout")
         check_setting("queue", self.queue, self.queue >= self.documents, f"at least the {self.documents} of a request")
 
     @property
@@ -49,5 +49,5 @@ class Limits:
 
     @property
     def patience(self) -> float:
-        """Most seconds that the queue may take by its present rate: whoever came last would wait in vain."""
+        """Most seconds that the first in the queue may have waited: whoever comes after that would wait in vain."""
         return self.timeout / 2

@@ -88,18 +88,12 @@ def test_weight_bounds_queue_and_batches(make):
     assert work.batches == [[0], [1, 1], [1], [100], [1]]
 
 
-def test_a_queue_that_would_take_too_long_is_full(make):
-    work, batcher = make(timeout=10.0, batch_size=1)
-    work.may.set()
-    batcher.submit([1]).done.result(LONG)
-    batcher._seconds = 3.0
-    work.may.clear()
-    work.busy.clear()
-    batcher.submit([1])
-    assert work.busy.wait(LONG)
-    batcher.submit([2])
-    batcher.submit([3])
-    assert batcher.retry_after() == 3  # 6 seconds of work wait, and nobody waits longer than 10 for an answer
+def test_a_queue_that_takes_too_long_is_full(make):
+    _, batcher, _ = occupied(make, timeout=10.0)
+    job = batcher.submit([1])
+    assert batcher.retry_after() is None
+    job.arrived -= 5.5  # more than half of what anybody waits for an answer
+    assert batcher.retry_after() == 3
 
 
 def test_what_nobody_waits_for_is_not_worked_on(make):
