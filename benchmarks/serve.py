@@ -37,7 +37,7 @@ from spacy_ontolink.cli.mentions import run
 from spacy_ontolink.cli.pipelines import adjust, load_pipeline
 from spacy_ontolink.documents import SPANS_KEY, mention_records
 
-ROUNDS, SECONDS, CLIENTS, QUEUE, MENTIONS, SEED = 3, 6.0, 64, 256, 4, 0
+ROUNDS, SECONDS, CLIENTS, QUEUE, MENTIONS, SEED = 3, 6.0, 64, 64, 4, 0
 LOADS = (0.5, 1.0, 2.0)
 
 
@@ -152,7 +152,8 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
 @contextmanager
 def server(pipeline: Path, *options: str) -> Iterator[str]:
     """Run ``ontolink serve``; yields its address."""
-    command = [sys.executable, "-m", "spacy_ontolink", "serve", str(pipeline), "--port", "0", "--queue", str(QUEUE)]
+    command = [sys.executable, "-m", "spacy_ontolink", "serve", str(pipeline), "--port", "0"]
+    command += ["--queue", str(QUEUE), "--max-documents", "16"]
     with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
@@ -195,6 +196,7 @@ async def measure(address: str, single: str, bodies: list[bytes]) -> dict[str, l
         found.setdefault("single", []).append(await other.closed(CLIENTS, SECONDS / 2))
         capacity = await client.closed(CLIENTS, SECONDS / 2)
         found.setdefault("capacity", []).append(capacity)
+        sys.stderr.write(f"{json.dumps({name: runs[-1] for name, runs in found.items()})}\n")
         for load in LOADS:
             result = await client.open(load * capacity["rate"], SECONDS)
             shares = {key: result[key] / capacity["rate"] for key in ("offered", "answered")}

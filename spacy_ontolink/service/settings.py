@@ -34,7 +34,8 @@ class Limits:
         for name in ("batch_size", "documents", "body", "timeout"):
             value = getattr(self, name)
             check_setting(name, value, value > 0, "a number above 0")
-        check_setting("batch_wait", self.batch_wait, 0 <= self.batch_wait < self.timeout, "0 or more seconds, below timeout")
+        waits = 0 <= self.batch_wait < self.timeout
+        check_setting("batch_wait", self.batch_wait, waits, "0 or more seconds, below timeout")
         check_setting("queue", self.queue, self.queue >= self.documents, f"at least the {self.documents} of a request")
 
     @property

@@ -102,6 +102,10 @@ def test_a_language_model_that_does_not_answer(serving):
     ("path", "body", "status", "words"),
     [
         ("/link", b'{"texts": ["a"', 400, "not JSON"),
+        ("/link", b"[" * 5000, 400, "parsing the body"),
+        ("/link", b'{"k": ' + b"9" * 5000 + b"}", 400, "parsing the body"),
+        ("/link", b'{"texts": ["a"], "k": 1e400}', 422, "k: "),
+        ("/link", b'{"texts": ["\xff"]}', 400, "parsing the body"),
         ("/link", b"", 422, "must be a JSON object"),
         ("/link", [1], 422, "must be a JSON object"),
         ("/link", {}, 422, "nothing to link"),
@@ -118,7 +122,7 @@ def test_a_language_model_that_does_not_answer(serving):
         ("/search", {"mentions": ["a"] * 4}, 413, "4 mentions in one request, at most 3"),
         ("/search", {"mentions": []}, 422, "mentions: "),
         ("/search", {"mentions": ["a", " "]}, 422, "blank"),
-        ("/link", {"texts": ["a" * 2000]}, 413, "more than 1,000 bytes"),
+        ("/link", {"texts": ["a" * 20_000]}, 413, "more than 10,000 bytes"),
         ("/nowhere", None, 404, "Not Found"),
         ("/link", None, 405, "Method Not Allowed"),
     ],
@@ -132,7 +136,7 @@ def test_what_is_refused(served, path, body, status, words):
 
 @pytest.fixture
 def served(serving):
-    with serving(documents=3, queue=3, body=1000) as (client, _):
+    with serving(documents=3, queue=3, body=10_000) as (client, _):
         yield client
 
 
