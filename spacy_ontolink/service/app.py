@@ -24,6 +24,7 @@ from .schema import LinkRequest, LinkResponse, ProblemFields, SearchRequest, Sea
 from .settings import Limits
 
 PATHS = frozenset({"/link", "/search", "/health", "/metrics", "/docs", "/openapi.json"})
+_LAST = 1.0
 _STATUSES = {
     400: "The body is not JSON.",
     408: "The request did not arrive in time.",
@@ -108,7 +109,8 @@ def make_app(service: Service, title: str) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await asyncio.to_thread(service.batcher.close, service.limits.timeout)
+        # By now every request is answered or given up, so a worker that still works does so for nobody.
+        await asyncio.to_thread(service.batcher.close, _LAST)
 
     started = time.time()
     about = "Gives mentions in text the ids of an ontology."
