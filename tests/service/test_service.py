@@ -98,6 +98,15 @@ def test_a_language_model_that_does_not_answer(serving):
         assert client.link("fine").status == 200
 
 
+def test_an_error_of_ours_is_its_sentence(serving, nlp):
+    nlp.max_length = 50
+    with serving() as (client, _):
+        long, short = client.link("a" * 51, "milk yield").body["documents"]
+        assert long["error"]["status"] == 422
+        assert "51 characters, more than the pipeline's 50" in long["error"]["detail"]
+        assert ids(short) == [("milk yield", "T:2")]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
