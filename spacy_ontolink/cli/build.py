@@ -14,7 +14,7 @@ from .reading import OPTION_HELP, READING, OntologyFormat, reading_settings
 if TYPE_CHECKING:
     from spacy.language import Language
 
-Index = Literal["exact", "hnsw", "ivf"]
+Index = Literal["auto", "exact", "inverted", "hnsw", "ivf"]
 _SETTINGS = ("encoder", "hybrid", "weight", "index", "pooling", "name_pooling", "k", "spans_key", "base_model", "lang")
 
 
@@ -31,7 +31,10 @@ def build(
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
     weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.6,
-    index: Annotated[Index, typer.Option(help="exact; hnsw and ivf are approximate, for dense vectors.")] = "exact",
+    index: Annotated[
+        Index,
+        typer.Option(help="exact; approximate: inverted for lexical, hnsw and ivf for dense vectors; auto: by size."),
+    ] = "auto",
     pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
     name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
@@ -114,9 +117,9 @@ def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
 
 
 def _index(kind: Index) -> dict[str, Any]:
-    if kind == "exact":
-        return {"@ontolink_indexes": "spacy-ontolink.ExactIndex.v1"}
-    return {"@ontolink_indexes": "spacy-ontolink.FaissIndex.v1", "kind": kind}
+    if kind in ("hnsw", "ivf"):
+        return {"@ontolink_indexes": "spacy-ontolink.FaissIndex.v1", "kind": kind}
+    return {"@ontolink_indexes": f"spacy-ontolink.{kind.capitalize()}Index.v1"}
 
 
 def _pipeline(base_model: str | None, lang: str, settings: dict[str, Any]) -> Language:
@@ -176,4 +179,6 @@ def _summarise(nlp: Language, out: Path, duration: float) -> None:
     parts = [count(number, noun, "entities" if noun == "entity" else "") for noun, number in counts.items()]
     if stopped := space.kb.statistics()["stop_synonyms"]:
         parts.append(f"{count(sum(stopped.values()), 'synonym')} left out as shared by dozens of entities")
-    say(f"{', '.join(parts)}; {size_of(out)}, {seconds(duration)} -> {out}")
+    index = space.index.describe()
+    found = f", recall@64 {index['recall']}" if index.get("recall") not in (None, 1) else ""
+    say(f"{', '.join(parts)}; {index['kind']} index{found}; {size_of(out)}, {seconds(duration)} -> {out}")

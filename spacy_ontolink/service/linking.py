@@ -6,12 +6,16 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..documents import GIVEN, SPANS_KEY, mention_records
+from ..documents import SPANS_KEY, Tally, mention_records
+from ..documents.formats import check_row
+from ..documents.reading import to_doc
+from ..documents.tally import Place
 from ..errors import DataError, Errors, LLMError, Warnings
 from .problems import Problem, problem_of, where
 
@@ -68,23 +72,20 @@ class Linker:
             return [_failed(item, problem) for item in items]
 
     def _doc(self, item: Item) -> Doc:
-        if len(item.text) > self._nlp.max_length:
-            raise DataError(Errors.TEXT_TOO_LONG.format(n=len(item.text), most=self._nlp.max_length))
-        doc = self._nlp.make_doc(item.text)
         if item.whole:
+            doc = self._nlp.make_doc(item.text)
             doc.spans[SPANS_KEY] = [doc[:]]
-        elif item.mentions is not None:
-            rows = [_row(mention, item.text) for mention in item.mentions]
-            doc.user_data[GIVEN] = {"id": item.id, "mentions": rows}
-            doc.spans[SPANS_KEY] = [
-                doc.char_span(row["start"], row["end"], label=row["label"], alignment_mode="expand") for row in rows
-            ]
-        return doc
+            return doc
+        row = {"id": item.id, "text": item.text, "mentions": item.mentions}
+        place, tally = _Sent(Path(), 0), Tally()
+        return to_doc(check_row(row, place, tally), self._nlp, place, tally)
 
 
-def _row(mention: Mapping[str, Any], text: str) -> dict[str, Any]:
-    given = {"text": text[mention["start"] : mention["end"]], **mention}
-    return {**given, "label": mention.get("label") or ""}
+class _Sent(Place):
+    """The place of a document that was sent: its error stands beside its id already."""
+
+    def problem(self, reason: str) -> DataError:
+        return DataError(Errors.BAD_DOCUMENT.format(reason=reason))
 
 
 def _linked(doc: Doc, item: Item) -> Linked:
