@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages
+from . import messages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -53,7 +53,7 @@ class MissingExtraError(OntolinkError, ImportError):
     """An optional dependency that is not installed."""
 
 
-class Warnings:
+class Warnings(messages.ServiceWarnings):
     """Warnings are logged once per cause, with counts."""
 
     SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
@@ -82,7 +82,13 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages):
+class Errors(
+    messages.CorpusMessages,
+    messages.EvaluationMessages,
+    messages.ReaderMessages,
+    messages.ServiceMessages,
+    messages.TrainingMessages,
+):
     """Message templates, by floor."""
 
     # floor 0
