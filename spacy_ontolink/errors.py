@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages
+from . import messages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -53,7 +53,7 @@ class MissingExtraError(OntolinkError, ImportError):
     """An optional dependency that is not installed."""
 
 
-class Warnings:
+class Warnings(messages.ServiceWarnings):
     """Warnings are logged once per cause, with counts."""
 
     SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
@@ -83,7 +83,13 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages):
+class Errors(
+    messages.CorpusMessages,
+    messages.EvaluationMessages,
+    messages.ReaderMessages,
+    messages.ServiceMessages,
+    messages.TrainingMessages,
+):
     """Message templates, by floor."""
 
     # floor 0
@@ -159,9 +165,9 @@ class Errors(CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessage
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    NOT_SPARSE = (
-        "An inverted index needs sparse rows only, such as the lexical encoder's; these have dimensions {dims}. "
-        "Use the auto, exact or faiss index."
+    NO_SPARSE_BLOCK = (
+        "An inverted index needs sparse rows, such as the lexical encoder's, but the rows are dense only (dimensions "
+        "{dims}). Use the auto, exact or faiss index."
     )
 
     # language models behind a server, their cache

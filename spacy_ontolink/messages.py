@@ -51,6 +51,36 @@ class TrainingMessages:
     )
 
 
+class ServiceMessages:
+    """Message templates of ``service`` and ``ontolink serve``."""
+
+    CANNOT_LISTEN = "Cannot listen on {host}, port {port}: {reason}. Give another --host or --port."
+    NOT_JSON = "The body is not JSON: {reason}."
+    NOT_AN_OBJECT = "The body must be a JSON object, and the header Content-Type must say application/json."
+    MORE_ERRORS = " (and {n} more)"
+    MENTION_OUTSIDE = "mention {start}…{end} does not lie in a text of {n} characters"
+    NOTHING_TO_LINK = "nothing to link: give texts, or documents"
+    TEXTS_AND_DOCUMENTS = "give texts or documents, not both"
+    BODY_TOO_LARGE = "The request has more than {most:,} bytes; send several smaller ones."
+    BODY_TOO_SLOW = "The request did not arrive within {seconds:g} seconds."
+    TOO_MANY = "{n:,} {what} in one request, at most {most:,}; send several smaller ones."
+    K_TOO_HIGH = "k: {k} candidates were asked for, this pipeline finds at most {most}"
+    BAD_DOCUMENT = "This document cannot be used: {reason}."
+    BUSY = "Too many documents wait already; ask again in {seconds} s."
+    NOT_IN_TIME = "Not answered within {seconds:g} seconds; send fewer or shorter documents at once."
+    NOT_BEGUN = "The server was too busy to begin within {seconds:g} seconds; ask again."
+    DOCUMENT_FAILED = "The pipeline failed on this document ({kind})."
+    SERVER_FAILED = "The server failed on this request ({kind})."
+
+
+class ServiceWarnings:
+    """Warnings of ``service``; none quotes a document."""
+
+    EXPOSED = "{address} can be reached from other machines, and anyone who reaches it may ask: put a proxy before it"
+    NOT_LINKED = "{n} document(s) could not be linked: {where}"
+    REQUEST_FAILED = "A request failed: {where}"
+
+
 class ReaderMessages:
     """Message templates of ``kb.readers``."""
 

@@ -23,6 +23,7 @@ from .info import info
 from .link import link
 from .pairs import pairs
 from .search import search
+from .serve import serve
 from .train import train
 from .tune import tune
 from .update import update
@@ -38,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, update, link, evaluate, convert, pairs, tune, search, explain, info, demo):
+for command in (build, update, link, evaluate, convert, pairs, tune, search, explain, serve, info, demo):
     app.command()(command)
 app.add_typer(train, name="train")
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 Report = Callable[[int, int], None]
 
-_LEXICAL, _DEFINITION = "spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.DefinitionEncoder.v1"
+_LEXICAL = ("spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.SynonymEncoder.v1")
+_DENSE = tuple(f"spacy-ontolink.{kind}Encoder.v1" for kind in ("Sentence", "Ngram", "Bi"))
+_DEFINITION = "spacy-ontolink.DefinitionEncoder.v1"
 _FAISS, _INVERTED = "spacy-ontolink.FaissIndex.v1", "spacy-ontolink.InvertedIndex.v1"
 
 
@@ -35,21 +37,21 @@ def check_parts(nlp: Language) -> None:
     """Find parts that do not fit each other, before hours of reading and encoding.
 
     Raises:
-        ConfigError: A faiss index on the lexical encoder, or an inverted one on an encoder with a dense part.
+        ConfigError: A faiss index on the lexical encoder, or an inverted one on an encoder without a lexical part.
     """
     for name in retrievers(nlp):
         config = nlp.get_pipe_config(name)
         index, encoder = config["index"], config["encoder"]
         while encoder.get("@ontolink_encoders") == _DEFINITION:
             encoder = encoder["encoder"]
-        lexical, kind = encoder.get("@ontolink_encoders") == _LEXICAL, index.get("@ontolink_indexes")
-        if lexical and kind == _FAISS:
+        made, kind = encoder.get("@ontolink_encoders"), index.get("@ontolink_indexes")
+        if made in _LEXICAL and kind == _FAISS:
             one, other = f"the index {index.get('kind', 'flat')}", "the lexical encoder"
             reason = "it needs dense vectors. Give a sentence encoder, with or without --hybrid, or leave --index out"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
-        if not lexical and kind == _INVERTED and encoder.get("@ontolink_encoders", "").startswith("spacy-ontolink."):
+        if made in _DENSE and kind == _INVERTED:
             one, other = "the index inverted", "dense vectors"
-            reason = "it needs the lexical encoder. Leave --index out, or give hnsw or ivf"
+            reason = "it needs the lexical encoder, alone or in a --hybrid. Leave --index out, or give hnsw or ivf"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
 
 

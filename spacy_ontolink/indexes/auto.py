@@ -12,6 +12,7 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, write_json
 from ..types import Bools1d, EntityRows, Hits, Index
 from ..vectors import Vectors
+from .checking import RECALL_FLOOR
 from .exact import ExactIndex
 from .faiss_index import INVERTED_ROWS, FaissIndex
 from .inverted import InvertedIndex
@@ -26,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 class AutoIndex:
-    """Compare all rows as long as there are few; beyond, look rare n-grams up, or lists of near dense vectors.
+    """Compare all rows as long as there are few; beyond, look rare n-grams up, or else lists of near dense vectors.
+
+    Inverted lists do for vectors that are sparse, or dense in a part that hardly finds other entities, as the recall
+    that they measure tells.
 
     Args:
         exact_rows: Up to so many rows, all are compared.
@@ -43,16 +47,21 @@ class AutoIndex:
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Choose an index and build it."""
-        self._kind = self._choose(rows.vectors)
-        self._index = _KINDS[self._kind]()
+        for kind in self._candidates(rows.vectors):
+            self._kind, self._index = kind, _KINDS[kind]()
+            self._index.build(rows, n_entities)
+            recall = self._index.describe()["recall"]
+            if not isinstance(recall, float) or recall >= RECALL_FLOOR:
+                break
         if self._kind != "exact":
             _log.info("%d rows: the index is %s; set another to override.", len(rows.vectors), self._kind)
-        self._index.build(rows, n_entities)
 
-    def _choose(self, vectors: Vectors) -> str:
+    def _candidates(self, vectors: Vectors) -> tuple[str, ...]:
+        """Kinds of index, to be tried until one finds enough; inverted lists are quickly made, so they go first."""
         if len(vectors) <= self.exact_rows:
-            return "exact"
-        return "inverted" if all(map(sp.issparse, vectors.blocks)) else "ivf"
+            return ("exact",)
+        sparse = [sp.issparse(block) for block in vectors.blocks]
+        return ("inverted",) * any(sparse) + ("ivf",) * (not all(sparse))
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""

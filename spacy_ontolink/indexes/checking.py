@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..types import Index
-from ..vectors import Vectors
+from ..vectors import Block, Vectors
 
 RECALL_K, RECALL_FLOOR = 64, 0.95
 _FORGOTTEN = 1 / 3
@@ -21,13 +21,19 @@ def sample_rows(vectors: Vectors, size: int, seed: int) -> Vectors:
 
 
 def partly_forgotten(vectors: Vectors, size: int, seed: int) -> Vectors:
-    """Return some rows of one sparse block, a third of each row's entries left out, of unit length.
+    """Return some rows, a third of the entries of their sparse blocks left out, of unit length.
 
     A row itself would be too easy a query: a name that is written differently shares fewer of its rare n-grams.
     """
-    block = sample_rows(vectors, size, seed).blocks[0].copy()
-    block.data = block.data * (np.random.default_rng(seed).random(len(block.data)) >= _FORGOTTEN)
-    return Vectors((sp.csr_matrix(block),)).normalised()
+    random = np.random.default_rng(seed)
+
+    def partly(block: Block) -> Block:
+        if not sp.issparse(block):
+            return block
+        kept = block.data * (random.random(len(block.data)) >= _FORGOTTEN)
+        return sp.csr_matrix((kept.astype(np.float32), block.indices, block.indptr), shape=block.shape)
+
+    return Vectors(tuple(map(partly, sample_rows(vectors, size, seed).blocks))).normalised()
 
 
 def measure_recall(index: Index, exact: Index, queries: Vectors) -> float | None:

@@ -1,4 +1,4 @@
-"""Search in millions of sparse rows: inverted lists of rare n-grams propose rows, which are then scored exactly."""
+"""Search in millions of rows: inverted lists of rare n-grams propose some, which are then scored exactly."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class _Mask(NamedTuple):
 
 
 class InvertedIndex:
-    """Read a query's rarest n-grams, and score the rows that share most of them exactly.
+    """Read a query's rarest n-grams, and score the rows that share most of them exactly, over all their blocks.
 
-    Scores equal those of the exact index, and only an entity that was not proposed can be missed. A query that finds
+    Scores equal those of the exact index, and only an entity that was not proposed can be missed. Dense blocks propose
+    nothing, so that one which finds other entities than the n-grams do wants a faiss index. A query that finds
     fewer than K entities reads on, in the end all of its n-grams. Up to some hundred thousand rows the exact index is
     as fast.
 
@@ -62,10 +63,10 @@ class InvertedIndex:
         """Invert the rows, and measure recall on a sample of them.
 
         Raises:
-            ConfigError: The rows are not one sparse block.
+            ConfigError: The rows have no sparse block.
         """
         self._take(rows, n_entities)
-        self._lists = Postings.of(rows.vectors.blocks[0])
+        self._lists = Postings.of(rows.vectors.blocks[self._place])
         sample = partly_forgotten(rows.vectors, self.checked, self.seed)
         self._recall = measure_recall(self, self._exact, sample)
         advise(_log, "inverted", self._recall, "raise postings or rescored")
@@ -103,9 +104,10 @@ class InvertedIndex:
         return {"kind": "inverted", "postings": self.postings, "rescored": self.rescored, "recall": self._recall}
 
     def _take(self, rows: EntityRows, n_entities: int) -> None:
-        blocks = rows.vectors.blocks
-        if len(blocks) > 1 or not sp.issparse(blocks[0]):
-            raise ConfigError(Errors.NOT_SPARSE.format(dims=rows.vectors.dims))
+        place = next((number for number, block in enumerate(rows.vectors.blocks) if sp.issparse(block)), None)
+        if place is None:
+            raise ConfigError(Errors.NO_SPARSE_BLOCK.format(dims=rows.vectors.dims))
+        self._place = place
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
         self._exact = ExactIndex()
@@ -122,11 +124,12 @@ class InvertedIndex:
         postings, rescored = self.postings, max(self.rescored, k)
         while len(pending):
             some = queries.take(pending)
-            rows = list(lists.best_rows(some.blocks[0], postings, rescored, mask.rows if mask else None))
+            sparse = some.blocks[self._place]
+            rows = list(lists.best_rows(sparse, postings, rescored, mask.rows if mask else None))
             found = self._scorer.rank(some, self._owners(rows), k)
             for mine, new in zip(hits, found, strict=True):
                 mine[pending] = new
-            whole = (lists.needed(some.blocks[0]) <= postings) & (np.array([len(one) for one in rows]) < rescored)
+            whole = (lists.needed(sparse) <= postings) & (np.array([len(one) for one in rows]) < rescored)
             pending = pending[(found.entities[:, -1] < 0) & ~whole]
             postings, rescored = postings * _GROWTH, rescored * _GROWTH
         return hits

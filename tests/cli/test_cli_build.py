@@ -179,9 +179,8 @@ def test_an_index_that_does_not_fit_is_refused_before_reading(refused, tmp_path,
 def test_an_inverted_index_of_dense_vectors_is_refused_before_reading(refused, tmp_path, monkeypatch, toy):
     monkeypatch.setattr("spacy_ontolink.cli.building.read_all", lambda *_: pytest.fail("read"))
     (tmp_path / "model").mkdir()
-    for options in (["--encoder", tmp_path / "model"], ["--encoder", tmp_path / "model", "--hybrid"]):
-        reason = refused("build", toy, tmp_path / "out", *options, "--index", "inverted")
-        assert "the index inverted and dense vectors" in reason
+    reason = refused("build", toy, tmp_path / "out", "--encoder", tmp_path / "model", "--index", "inverted")
+    assert "the index inverted and dense vectors" in reason
 
 
 @pytest.mark.parametrize("index", ["auto", "exact", "inverted"])

@@ -8,7 +8,7 @@ from spacy_ontolink import cli
 from spacy_ontolink.errors import DataError
 
 COMMANDS = ["build", "link", "evaluate", "search", "explain", "info", "demo", "train"]
-COMMANDS = ["build", "update", "link", "evaluate", "pairs", "tune", "search", "explain", "info", "demo"]
+COMMANDS = ["build", "update", "link", "evaluate", "pairs", "tune", "search", "explain", "serve", "info", "demo"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])

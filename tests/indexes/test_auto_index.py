@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.indexes import auto
 from spacy_ontolink.indexes.auto import FACTS, make_auto_index
 from spacy_ontolink.types import EntityRows, Index
 from spacy_ontolink.vectors import Vectors, join
@@ -16,7 +17,13 @@ def make_rows(kind):
     rng = np.random.default_rng(0)
     sparse = Vectors((sp.random(N, 50, 0.2, "csr", dtype=np.float32, rng=0),)).normalised()
     dense = Vectors((rng.normal(size=(N, 8)).astype(np.float32),)).normalised()
-    vectors = {"sparse": sparse, "dense": dense, "hybrid": join((sparse, dense), (0.5, 0.5))}[kind]
+    projected = Vectors((sparse.blocks[0] @ rng.normal(size=(50, 8)).astype(np.float32),)).normalised()
+    vectors = {
+        "sparse": sparse,
+        "dense": dense,
+        "hybrid": join((sparse, dense), (0.5, 0.5)),
+        "projected": join((sparse, projected), (0.7, 0.3)),
+    }[kind]
     return EntityRows(vectors.half(), np.arange(N, dtype=np.int32), np.arange(N, dtype=np.int32))
 
 
@@ -29,7 +36,7 @@ def built(kind, exact_rows):
 @pytest.mark.parametrize(
     ("kind", "exact_rows", "chosen"),
     [("sparse", N, "exact"), ("dense", N, "exact"), ("sparse", N - 1, "inverted"), ("dense", 0, "flat"),
-     ("hybrid", 0, "flat")],
+     ("hybrid", 0, "flat"), ("projected", 0, "inverted")],
 )  # fmt: skip
 def test_chosen_by_number_and_kind_of_rows(kind, exact_rows, chosen, tmp_path, caplog):
     with caplog.at_level(logging.INFO):
@@ -51,6 +58,12 @@ def test_large_dense_rows_get_lists():
     index = make_auto_index(1000)
     index.build(EntityRows(vectors, np.arange(6000, dtype=np.int32), np.arange(6000, dtype=np.int32)), 6000)
     assert index.describe()["asked"] == "ivf,sq8"
+
+
+def test_inverted_lists_that_find_too_little_give_way(monkeypatch):
+    monkeypatch.setattr(auto, "RECALL_FLOOR", 1.1)
+    assert built("projected", 0).describe()["kind"] == "flat"
+    assert built("sparse", 0).describe()["kind"] == "inverted"  # there is nothing else
 
 
 def test_damage_is_named(tmp_path):

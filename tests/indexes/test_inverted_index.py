@@ -9,7 +9,7 @@ from spacy_ontolink.indexes import inverted, postings
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.inverted import make_inverted_index
 from spacy_ontolink.types import EntityRows, Index
-from spacy_ontolink.vectors import Vectors
+from spacy_ontolink.vectors import Vectors, join
 
 N_ENTITIES, N_NGRAMS = 3000, 400
 
@@ -143,6 +143,21 @@ def test_a_missing_file_is_named(rows, tmp_path, name):
         make_inverted_index().from_disk(tmp_path, rows, N_ENTITIES)
 
 
+def test_dense_blocks_count_in_the_scores(rows, queries):
+    """A projection of the n-grams beside them, as the default encoder makes it."""
+    projection = np.random.default_rng(2).normal(size=(N_NGRAMS, 16)).astype(np.float32)
+
+    def beside(sparse):
+        dense = Vectors(((sparse.blocks[0] @ projection).astype(np.float32),)).normalised()
+        return join((sparse, dense), (0.5, 0.5))
+
+    both = rows._replace(vectors=beside(rows.vectors).half())
+    hits = built(both, postings=10**7, rescored=10**5).search(beside(queries), 10)
+    expected = exact_hits(both, beside(queries), 10)
+    np.testing.assert_allclose(hits.scores, expected.scores, atol=3e-6)
+    assert (hits.entities == expected.entities).mean() > 0.99
+
+
 def test_low_recall_is_said(rows, caplog):
     built(rows, postings=1, rescored=1)
     assert "raise postings or rescored" in caplog.text
@@ -150,7 +165,7 @@ def test_low_recall_is_said(rows, caplog):
 
 def test_dense_rows_are_refused(rows):
     dense = rows._replace(vectors=Vectors((np.ones((len(rows.owner), 4), np.float32),)))
-    with pytest.raises(ConfigError, match="sparse rows only"):
+    with pytest.raises(ConfigError, match="dense only"):
         make_inverted_index().build(dense, N_ENTITIES)
 
 
