@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Report = Callable[[int, int], None]
 
-_LEXICAL, _FAISS = "spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.FaissIndex.v1"
+_LEXICAL = ("spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.SynonymEncoder.v1")
+_FAISS = "spacy-ontolink.FaissIndex.v1"
 
 
 class _Loaded:
@@ -39,7 +40,7 @@ def check_parts(nlp: Language) -> None:
     for name in retrievers(nlp):
         config = nlp.get_pipe_config(name)
         index = config["index"]
-        if config["encoder"].get("@ontolink_encoders") == _LEXICAL and index.get("@ontolink_indexes") == _FAISS:
+        if config["encoder"].get("@ontolink_encoders") in _LEXICAL and index.get("@ontolink_indexes") == _FAISS:
             one, other = f"the index {index.get('kind', 'flat')}", "the lexical encoder"
             reason = "it needs dense vectors. Give a sentence encoder, with or without --hybrid, or the exact index"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))

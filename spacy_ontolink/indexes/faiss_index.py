@@ -38,7 +38,7 @@ class _Mask(NamedTuple):
 
 
 class FaissIndex:
-    """Index the dense block of the rows; a sparse block beside it is searched exactly.
+    """Index the widest dense block of the rows; the blocks beside it are searched exactly.
 
     The entities that either block proposes are scored exactly over all their rows and blocks, so scores equal those of
     the exact index, and only an entity that was not proposed can be missed. A query that cannot be answered so (too few
@@ -161,9 +161,10 @@ class FaissIndex:
 
     def _take(self, rows: EntityRows, n_entities: int) -> None:
         blocks = rows.vectors.blocks
-        place = next((number for number, block in enumerate(blocks) if not sp.issparse(block)), None)
-        if place is None:
+        dense = [number for number, block in enumerate(blocks) if not sp.issparse(block)]
+        if not dense:
             raise ConfigError(Errors.NO_DENSE_BLOCK.format(dims=rows.vectors.dims))
+        place = max(dense, key=rows.vectors.dims.__getitem__)
         self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
