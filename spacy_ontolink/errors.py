@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import TrainingMessages
+from .messages import ReaderMessages, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -82,7 +82,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(TrainingMessages):
+class Errors(ReaderMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0

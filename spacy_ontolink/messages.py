@@ -1,4 +1,4 @@
-"""The messages of training; ``errors.Errors`` has them with all others, and only it is to be imported."""
+"""The messages of some subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
 
 from __future__ import annotations
 
@@ -48,4 +48,15 @@ class TrainingMessages:
     NO_SETS = (
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
         "the ontology knows, and a retriever that finds more than one candidate."
+    )
+
+
+class ReaderMessages:
+    """Message templates of ``kb.readers``."""
+
+    OPTION_UNKNOWN = "There is no option '{option}' for what is read here; the options are: {known}"
+    BAD_OPTION = "--option '{text}' is not of the form NAME=VALUE, such as languages=ENG,SPA"
+    UNSORTED = (
+        "{path}, line {line}: {cui} comes after {last}, but the file must be sorted by concept, as it was released: "
+        "LC_ALL=C sort -o FILE FILE"
     )

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .reading import OPTION_HELP, READING, OntologyFormat, reading_settings
+
 if TYPE_CHECKING:
     from spacy.language import Language
 
 Index = Literal["exact", "hnsw", "ivf"]
-OntologyFormat = Literal["obo", "obographs", "owl", "table", "jsonl"]
-
-READING = ("format", "columns", "strict")
 _SETTINGS = ("encoder", "hybrid", "weight", "index", "pooling", "name_pooling", "k", "spans_key", "base_model", "lang")
 
 
 def build(
     ontologies: Annotated[
-        list[Path], typer.Argument(metavar="ONTOLOGY", help="OBO, OBO Graphs, OWL, CSV/TSV or JSONL; also .gz.")
+        list[Path],
+        typer.Argument(
+            metavar="ONTOLOGY", help="OBO, OBO Graphs, OWL, SKOS, CSV/TSV, JSONL, UMLS, MeSH or SNOMED CT; also .gz."
+        ),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write the pipeline to.")],
     encoder: Annotated[
@@ -40,6 +42,7 @@ def build(
     lang: Annotated[str, typer.Option(help="Language of the tokeniser, without --base-model.")] = "en",
     format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
     config: Annotated[
         Path | None,
@@ -72,7 +75,7 @@ def build(
         loaders = configured_loaders(nlp, config)
     if loaders:
         _refuse(context, READING, f"the kb_loader of --config {config}")
-    reading = {"format": format, "strict": strict, "columns": _columns(columns)}
+    reading = reading_settings(format, columns, option, strict)
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):
         kbs = read_all(nlp, ontologies, loaders, reading)
     total = sum({id(kb): kb.n_names for kb in kbs.values()}.values())
@@ -151,17 +154,6 @@ def _from_config(path: Path, ontologies: Sequence[Path]) -> Language:
     if not retrievers(nlp):
         raise ConfigError(Errors.BAD_CONFIG.format(path=path, reason=f"no component of the factory {RETRIEVER}"))
     return nlp
-
-
-def _columns(text: str | None) -> dict[str, str] | None:
-    from ..errors import ConfigError, Errors
-
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(role.strip() and column.strip() for role, _, column in pairs):
-        raise ConfigError(Errors.BAD_COLUMNS.format(text=text))
-    return {role.strip(): column.strip() for role, _, column in pairs}
 
 
 def _save(nlp: Language, out: Path) -> None:
