@@ -18,15 +18,15 @@ livestock test sets; the weights of name pooling (0.5) and of the hybrid (0.6) w
 development set, the names that earlier releases of CMO and VT had and today's have not.
 
 "Lexical" is the default encoder, `SynonymEncoder`: n-grams, and a projection of them that every build learns from the
-ontology's synonyms. "N-grams only" is `LexicalEncoder`, the default before, and what "lexical" means in the sections on
-the trained encoder, on planted drift and on updates; the stages run on it, too. The projection was sought because
+ontology's synonyms. "N-grams only" is `LexicalEncoder`, the default before, and what "lexical" means in the sections
+on the trained encoder, on planted drift and on updates; the stages run on it, too. The projection was sought because
 n-grams only had missed marks on these test sets, and a trained encoder was known to gain there. Its own settings (64
 dimensions, weight 0.5, three passes, pairs of parents by a quarter, temperature 0.1) were chosen on the development
-data above, HPO mentions of GSC+ and held-out synonyms of LPT; the test sets were run once, afterwards. The weight is less
-than most of the development data asks for: 0.7 gains more on held-out synonyms and old names, but nothing on mentions.
-R@1 of CMO, which rises on all development data, falls on its test set. Tried and left out, for little gain: 128
-dimensions (search too slow), 48, more passes, random further negatives, parents as often as synonyms, definitions or
-parents added to the projected rows.
+data above, HPO mentions of GSC+ and held-out synonyms of LPT; the test sets were run once, afterwards. The weight is
+less than most of the development data asks for: 0.7 gains more on held-out synonyms and old names, but nothing on
+mentions. R@1 of CMO, which rises on all development data, falls on its test set. Tried and left out, for little gain:
+128 dimensions (search too slow), 48, more passes, random further negatives, parents as often as synonyms, definitions
+or parents added to the projected rows.
 
 "With definitions" is a choice of the user, `DefinitionEncoder`, and not the default, since it costs about half the
 speed on HPO. It was made on development data alone: EXACT synonyms held out of HPO, CMO, VT and LPT, names of earlier
