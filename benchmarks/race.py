@@ -3,7 +3,7 @@
     python benchmarks/race.py WORK --minilm WEIGHTS
 
 The folder WORK gets the environments of the peers, what they read and what they found. A run that is there already is
-not repeated, so a long race may be stopped and taken up again; ``--sets`` and ``--peers`` choose what is run now, and
+not repeated, so a long race may be stopped and taken up again; ``--sets`` and ``--only`` choose what is run now, and
 every call scores all that there is. A peer that wants another Python takes ``pythonX.Y`` from the PATH. Linux only.
 """
 
@@ -123,7 +123,7 @@ def main() -> None:
     made.add_argument("work", type=Path, help="folder for environments and runs; may be used again")
     made.add_argument("--minilm", type=Path, help="folder of MiniLM's weights; without it, what needs it is left out")
     made.add_argument("--sets", choices=SETS, nargs="*", default=[*SETS], help="sets to run now")
-    made.add_argument("--peers", choices=METHODS, nargs="*", default=[*METHODS], help="peers to run now")
+    made.add_argument("--only", nargs="*", default=[""], help="run now only methods with one of these in their name")
     made.add_argument("--limit", type=int, default=LIMIT, help="CPU-seconds allowed for a build, and for a search")
     args = made.parse_args()
     args.work = args.work.resolve()
@@ -142,7 +142,7 @@ def main() -> None:
                 path = result_path(folder, method)
                 if path.exists():
                     results[method] = json.loads(path.read_text("utf-8"))
-                elif name in args.sets and peer in args.peers:
+                elif name in args.sets and any(text in method for text in args.only):
                     results[method] = attempt(peer, method, race_set, before.get(method), results, args)
                     path.parent.mkdir(exist_ok=True)
                     path.write_text(json.dumps(results[method]), "utf-8")
