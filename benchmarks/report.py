@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the result files: ``python benchmarks/report.py``."""
+"""Write docs/benchmarks.md and docs/scale.md from the result files: ``python benchmarks/report.py``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from common import HERE, RESULTS, percent
 from drift_page import NOTE, drift
 from race_page import NOTE as RACE_NOTE
 from race_page import race
+from scale_page import scale_page
 
 INTRO = """# Benchmarks
 
@@ -230,7 +231,7 @@ SECTIONS = {
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     parts = [INTRO]
     for name, (title, lay_out, note) in SECTIONS.items():
         file = RESULTS / f"{name}.json"
@@ -238,6 +239,8 @@ def main() -> None:
             result = json.loads(file.read_text(encoding="utf-8"))
             parts += [f"## {title}\n", about(result), note + "\n", "\n".join(lay_out(result)) + "\n"]
     (HERE.parent / "docs" / "benchmarks.md").write_text("\n".join(parts), encoding="utf-8")
+    scale = json.loads((RESULTS / "scale.json").read_text(encoding="utf-8"))
+    scale_page(scale, about(scale))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .messages import TrainingMessages
+from .messages import CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages
 
 if TYPE_CHECKING:
     from .types import Prompt
@@ -82,7 +82,7 @@ class Warnings:
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(TrainingMessages):
+class Errors(CorpusMessages, EvaluationMessages, ReaderMessages, TrainingMessages):
     """Message templates, by floor."""
 
     # floor 0
@@ -158,7 +158,10 @@ class Errors(TrainingMessages):
         "or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
-    NOT_BUILT = "The index was not built yet."
+    NOT_SPARSE = (
+        "An inverted index needs sparse rows only, such as the lexical encoder's; these have dimensions {dims}. "
+        "Use the auto, exact or faiss index."
+    )
 
     # language models behind a server, their cache
     NO_KEY = (
@@ -227,7 +230,7 @@ class Errors(TrainingMessages):
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
     BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"
-    PAGE_IS_FOLDER = "{path} is a folder; give --output the name of a file for the page"
+    PAGE_IS_FOLDER = "{path} is a folder; give {option} the name of a file for the page"
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"

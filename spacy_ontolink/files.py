@@ -182,11 +182,22 @@ def _digest(value: Mapping[str, Any]) -> str:
 
 
 def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write named arrays as one safetensors file."""
-    from safetensors.numpy import save_file
-
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
-    path.chmod(path.parent.stat().st_mode & 0o666)  # the library makes files private; a saved pipeline may be shared
+    """Write named arrays as one safetensors file, straight from memory: the library would copy them all first."""
+    names = {np.dtype(code): name for name, code in _DTYPES.items()}
+    header: dict[str, Any] = {}
+    at = 0
+    for name, array in arrays.items():
+        header[name] = {
+            "dtype": names[array.dtype.newbyteorder("<")],
+            "shape": list(array.shape),
+            "data_offsets": [at, at := at + array.nbytes],
+        }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for array in arrays.values():
+            np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tofile(file)
 
 
 def open_tensors(path: Path) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The messages of training; ``errors.Errors`` has them with all others, and only it is to be imported."""
+"""The messages of single subjects; ``errors.Errors`` has them with all others, and only it is to be imported."""
 
 from __future__ import annotations
 
@@ -48,4 +48,45 @@ class TrainingMessages:
     NO_SETS = (
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
         "the ontology knows, and a retriever that finds more than one candidate."
+    )
+
+
+class ReaderMessages:
+    """Message templates of ``kb.readers``."""
+
+    OPTION_UNKNOWN = "There is no option '{option}' for what is read here; the options are: {known}"
+    BAD_OPTION = "--option '{text}' is not of the form NAME=VALUE, such as languages=ENG,SPA"
+    UNSORTED = (
+        "{path}, line {line}: {cui} comes after {last}, but the file must be sorted by concept, as it was released: "
+        "LC_ALL=C sort -o FILE FILE"
+    )
+
+
+class CorpusMessages:
+    """Message templates of corpus formats and ``ontolink convert``."""
+
+    BAD_PREFIX = (
+        "--prefix {option} is not understood: give MESH, Gene=NCBIGene (for one label) or MeSH:=MESH (to rename)"
+    )
+    NOT_CORPUS = "{path} cannot be read as a corpus: {reason}. The formats are: {formats}"
+    NOT_BIOC = "{path} is not {format} that can be read: {reason}"
+    NO_TEXT_BESIDE = "{path}: no text beside it; an annotation file of BRAT needs {text}"
+    NO_ANNOTATIONS_IN = "{path} is a folder without .ann files, so it is no BRAT corpus; give the file in it"
+    TO_UNKNOWN = "The name of {path} does not tell a format: give --to, one of {formats}"
+    OUT_NOT_BRAT = (
+        "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
+    )
+    OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
+    NEEDS_FILE = "--to {format} needs a file or folder to write to, not standard output"
+
+
+class EvaluationMessages:
+    """Message templates of ``evaluation`` and ``ontolink evaluate``."""
+
+    NO_RUN = (
+        "{path} cannot be compared with: {reason}. Give the file that 'ontolink evaluate … --output FILE' wrote for "
+        "the other run."
+    )
+    OTHER_MENTIONS = (
+        "{path} was measured on other data, so the runs cannot be compared: {reason}. Measure both on one file."
     )

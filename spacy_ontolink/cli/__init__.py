@@ -15,6 +15,7 @@ import typer
 from .. import __version__
 from ..errors import OntolinkError
 from .build import build
+from .convert import convert
 from .demo import demo
 from .evaluate import evaluate
 from .explain import explain
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, update, link, evaluate, pairs, tune, search, explain, info, demo):
+for command in (build, update, link, evaluate, convert, pairs, tune, search, explain, info, demo):
     app.command()(command)
 app.add_typer(train, name="train")
 

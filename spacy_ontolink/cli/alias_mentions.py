@@ -45,7 +45,7 @@ class Search:
 
         if self.how != "dictionary" or not texts:
             yield self.found
-        elif not self.corpus.is_file():
+        elif not (self.corpus.is_file() or self.corpus.is_dir()):
             if not self._warned:
                 _log.warning(Warnings.READ_ONCE.format(path=self.corpus))
             self._warned = True

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .reading import OPTION_HELP, READING, OntologyFormat, reading_settings
+
 if TYPE_CHECKING:
     from spacy.language import Language
 
-Index = Literal["exact", "hnsw", "ivf"]
-OntologyFormat = Literal["obo", "obographs", "owl", "table", "jsonl"]
-
-READING = ("format", "columns", "strict")
+Index = Literal["auto", "exact", "inverted", "hnsw", "ivf"]
 _SETTINGS = ("encoder", "hybrid", "weight", "index", "pooling", "name_pooling", "k", "spans_key", "base_model", "lang")
 
 
 def build(
     ontologies: Annotated[
-        list[Path], typer.Argument(metavar="ONTOLOGY", help="OBO, OBO Graphs, OWL, CSV/TSV or JSONL; also .gz.")
+        list[Path],
+        typer.Argument(
+            metavar="ONTOLOGY", help="OBO, OBO Graphs, OWL, SKOS, CSV/TSV, JSONL, UMLS, MeSH or SNOMED CT; also .gz."
+        ),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write the pipeline to.")],
     encoder: Annotated[
@@ -29,7 +31,10 @@ def build(
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
     weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.6,
-    index: Annotated[Index, typer.Option(help="exact; hnsw and ivf are approximate, for dense vectors.")] = "exact",
+    index: Annotated[
+        Index,
+        typer.Option(help="exact; approximate: inverted for lexical, hnsw and ivf for dense vectors; auto: by size."),
+    ] = "auto",
     pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
     name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
@@ -40,6 +45,7 @@ def build(
     lang: Annotated[str, typer.Option(help="Language of the tokeniser, without --base-model.")] = "en",
     format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
     config: Annotated[
         Path | None,
@@ -72,7 +78,7 @@ def build(
         loaders = configured_loaders(nlp, config)
     if loaders:
         _refuse(context, READING, f"the kb_loader of --config {config}")
-    reading = {"format": format, "strict": strict, "columns": _columns(columns)}
+    reading = reading_settings(format, columns, option, strict)
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):
         kbs = read_all(nlp, ontologies, loaders, reading)
     total = sum({id(kb): kb.n_names for kb in kbs.values()}.values())
@@ -111,9 +117,9 @@ def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
 
 
 def _index(kind: Index) -> dict[str, Any]:
-    if kind == "exact":
-        return {"@ontolink_indexes": "spacy-ontolink.ExactIndex.v1"}
-    return {"@ontolink_indexes": "spacy-ontolink.FaissIndex.v1", "kind": kind}
+    if kind in ("hnsw", "ivf"):
+        return {"@ontolink_indexes": "spacy-ontolink.FaissIndex.v1", "kind": kind}
+    return {"@ontolink_indexes": f"spacy-ontolink.{kind.capitalize()}Index.v1"}
 
 
 def _pipeline(base_model: str | None, lang: str, settings: dict[str, Any]) -> Language:
@@ -152,17 +158,6 @@ def _from_config(path: Path, ontologies: Sequence[Path]) -> Language:
     return nlp
 
 
-def _columns(text: str | None) -> dict[str, str] | None:
-    from ..errors import ConfigError, Errors
-
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(role.strip() and column.strip() for role, _, column in pairs):
-        raise ConfigError(Errors.BAD_COLUMNS.format(text=text))
-    return {role.strip(): column.strip() for role, _, column in pairs}
-
-
 def _save(nlp: Language, out: Path) -> None:
     from ..files import replacing
 
@@ -184,4 +179,6 @@ def _summarise(nlp: Language, out: Path, duration: float) -> None:
     parts = [count(number, noun, "entities" if noun == "entity" else "") for noun, number in counts.items()]
     if stopped := space.kb.statistics()["stop_synonyms"]:
         parts.append(f"{count(sum(stopped.values()), 'synonym')} left out as shared by dozens of entities")
-    say(f"{', '.join(parts)}; {size_of(out)}, {seconds(duration)} -> {out}")
+    index = space.index.describe()
+    found = f", recall@64 {index['recall']}" if index.get("recall") not in (None, 1) else ""
+    say(f"{', '.join(parts)}; {index['kind']} index{found}; {size_of(out)}, {seconds(duration)} -> {out}")

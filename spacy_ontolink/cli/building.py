@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Report = Callable[[int, int], None]
 
-_LEXICAL, _FAISS = "spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.FaissIndex.v1"
+_LEXICAL, _DEFINITION = "spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.DefinitionEncoder.v1"
+_FAISS, _INVERTED = "spacy-ontolink.FaissIndex.v1", "spacy-ontolink.InvertedIndex.v1"
 
 
 class _Loaded:
@@ -34,14 +35,21 @@ def check_parts(nlp: Language) -> None:
     """Find parts that do not fit each other, before hours of reading and encoding.
 
     Raises:
-        ConfigError: A faiss index on the lexical encoder.
+        ConfigError: A faiss index on the lexical encoder, or an inverted one on an encoder with a dense part.
     """
     for name in retrievers(nlp):
         config = nlp.get_pipe_config(name)
-        index = config["index"]
-        if config["encoder"].get("@ontolink_encoders") == _LEXICAL and index.get("@ontolink_indexes") == _FAISS:
+        index, encoder = config["index"], config["encoder"]
+        while encoder.get("@ontolink_encoders") == _DEFINITION:
+            encoder = encoder["encoder"]
+        lexical, kind = encoder.get("@ontolink_encoders") == _LEXICAL, index.get("@ontolink_indexes")
+        if lexical and kind == _FAISS:
             one, other = f"the index {index.get('kind', 'flat')}", "the lexical encoder"
-            reason = "it needs dense vectors. Give a sentence encoder, with or without --hybrid, or the exact index"
+            reason = "it needs dense vectors. Give a sentence encoder, with or without --hybrid, or leave --index out"
+            raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
+        if not lexical and kind == _INVERTED and encoder.get("@ontolink_encoders", "").startswith("spacy-ontolink."):
+            one, other = "the index inverted", "dense vectors"
+            reason = "it needs the lexical encoder. Leave --index out, or give hnsw or ivf"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
 
 

@@ -33,11 +33,12 @@ def read_corpus(
     whole_file: bool = False,
     others: Sequence[str] = (),
     tally: Tally | None = None,
+    format: str | None = None,
 ) -> tuple[CorpusMentions, Iterator[CorpusDocument]]:
     """Return where mentions come from, and stream the documents of a file with them.
 
     Args:
-        path: Text, JSONL or ``.spacy``.
+        path: Text, or a corpus of any format.
         nlp: The pipeline; all of it but what links is run.
         pipeline: What to call it in messages.
         mentions: ``given`` in the file; ``ner``: the pipeline's entities; ``spans``: its span group ``spans_key``;
@@ -46,6 +47,7 @@ def read_corpus(
         whole_file: Take a text as one document.
         others: Texts that ``dictionary`` finds beside the names, such as generated aliases.
         tally: Counts what was read.
+        format: The format of the file, where it is not to be told from the content.
 
     Raises:
         ConfigError: The pipeline lacks what it takes.
@@ -56,7 +58,7 @@ def read_corpus(
     from .mentions import choose, finder, finds_spans
 
     own_key = None if mentions == "spans" else spans_key
-    docs = read_documents(path, nlp, spans_key=own_key, whole_file=whole_file, tally=tally)
+    docs = read_documents(path, nlp, spans_key=own_key, whole_file=whole_file, tally=tally, format=format)
     first = list(islice(docs, PEEK))
     if not first:
         raise DataError(Errors.NO_DOCUMENTS.format(path=path))

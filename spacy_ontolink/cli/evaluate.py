@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from .convert import CorpusFormat, From
+from .evaluate_table import table
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spacy.language import Language
+
+    from ..evaluation import Outcome, Run
+    from ..metrics import Resampling
+
+__all__ = ["evaluate", "measure", "table"]
 
 
 def evaluate(
@@ -18,87 +28,129 @@ def evaluate(
         str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
     ],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="JSONL with mentions and their kb_ids, or .spacy with gold ids.")
+        Path, typer.Argument(metavar="DATA", help="Mentions with gold ids: JSONL, PubTator, BioC, BRAT or .spacy.")
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the measures as JSON, too.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the measures as JSON, too, with what became of each mention."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page (HTML) with plots and a table of all mentions.")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(help="Test the difference from another run: the file that its --output wrote.")
+    ] = None,
+    from_: From = None,
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy file [default: entities, else sc]")
     ] = None,
     component: Annotated[
         str | None, typer.Option(help="The retriever to measure, if the pipeline has several [default: the only one]")
     ] = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap that gives the intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of these draws.")] = 0,
+    links: Annotated[
+        str, typer.Option(help="Web addresses in the report: bioregistry, obo, or a pattern with {id} in it.")
+    ] = "bioregistry",
 ) -> None:
-    """Measure recall and mean reciprocal rank on mentions with gold ids."""
-    from ..files import replacing, write_json
+    """Measure how well mentions with gold ids are linked."""
+    from ..documents import link_pattern
+    from ..errors import ConfigError, Errors
+    from ..evaluation import compare_runs, read_run
     from .console import say
     from .pipelines import load_pipeline, only_retriever
 
+    for option, path in (("--output", output), ("--report", report)):
+        if path is not None and path.is_dir():
+            raise ConfigError(Errors.PAGE_IS_FOLDER.format(path=path, option=option))
+    link, other = link_pattern(links), read_run(compare) if compare else None
     nlp = load_pipeline(pipeline)
     only_retriever(nlp, component, pipeline)
-    measures = measure(nlp, data, spans_key)
-    measures = {"pipeline": Path(pipeline).name, "data": data.name, **measures}
+    found = measure_all(nlp, data, spans_key, resamples, seed, other, from_)
+    measures = {"pipeline": Path(pipeline).name, "data": data.name, **found.measures}
+    comparison = compare_runs(found.outcomes, other, found.resampling) if other else None
+    if comparison:
+        measures["comparison"] = comparison.facts
     if output:
-        with replacing(output) as path:
-            write_json(path, measures)
+        _write(output, measures, found.outcomes)
+    if report:
+        from ..report import write_evaluation
+
+        write_evaluation(report, measures, found.outcomes, link, comparison.ranks if comparison else None, nlp.lang)
     say(table(measures))
     typer.echo(json.dumps(measures, indent=2, ensure_ascii=False))
 
 
+class Found(NamedTuple):
+    """All that is known of a run."""
+
+    measures: dict[str, Any]
+    outcomes: Sequence[Outcome]
+    resampling: Resampling
+
+
 def measure(nlp: Language, data: Path, spans_key: str | None = None) -> dict[str, Any]:
+    """Return the measures alone, see ``measure_all``."""
+    return measure_all(nlp, data, spans_key).measures
+
+
+def measure_all(
+    nlp: Language,
+    data: Path,
+    spans_key: str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    other: Run | None = None,
+    format: CorpusFormat | None = None,
+) -> Found:
     """Link the mentions of a file and compare with its gold ids, brought up to date through the knowledge base.
 
     The pipeline must have one retriever enabled: ids are brought up to date and mentions ranked by the same one.
 
     Raises:
-        DataError: The file cannot be used, or no mention in it has a gold id.
+        DataError: The file cannot be used, no mention in it has a gold id, or the ``other`` run is not about it.
     """
-    from ..components.spans import candidate_ids
     from ..documents import GIVEN, SPANS_KEY, Tally, read_documents
     from ..errors import DataError, Errors
-    from ..metrics import RECALL_AT, evaluate_ranking
+    from ..evaluation import alpha_curve, check_run, measures_of, read_outcomes
+    from ..metrics import RECALL_AT, Resampling
+    from ..report import chain_of
     from .console import track
     from .mentions import finder, run
     from .pipelines import adjust, retriever
 
     adjust(nlp, spans_key=SPANS_KEY, k=max(RECALL_AT))
-    tally, kb = Tally(), retriever(nlp).kb
-    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally))
+    tally, linker = Tally(), retriever(nlp)
+    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format))
     gold = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
+    if not docs:
+        raise DataError(Errors.NO_DOCUMENTS.format(path=data))
     if not any(gold):
         hint = " Each mention needs 'kb_ids'." if gold else ""
         raise DataError(Errors.NO_MENTIONS.format(path=data, verb="compare with", hint=hint))
-    texts: list[str] = []
-    ranked: list[list[str]] = []
+    if other:
+        check_run(docs, other)
     start = time.perf_counter()
-    for doc in run(nlp, track(docs, "Linking", len(docs)), finder(nlp, "given", "")[1]):
-        for span in doc.spans.get(SPANS_KEY, ()):
-            texts.append(span.text)
-            ranked.append(list(candidate_ids(span)))
+    docs = list(run(nlp, track(docs, "Linking", len(docs)), finder(nlp, "given", "")[1]))
     duration = time.perf_counter() - start
-    result = evaluate_ranking(texts, gold, ranked, resolve=kb.resolve, name_of=lambda id: kb[id].name)
-    return {
-        **result,
+    outcomes = read_outcomes(docs, linker)
+    resampling = Resampling([one.number for one in outcomes], resamples, seed)
+    measures = measures_of(outcomes, resampling)
+    fuser = chain_of(nlp, linker.name).stage("fused")
+    curve = alpha_curve(docs, outcomes, linker, fuser) if fuser else None
+    facts = {
         "documents": tally.documents,
-        "mentions_widened": tally.expanded,
         "seconds": round(duration, 3),
-        "mentions_per_second": round(len(texts) / duration, 1) if duration else None,
+        "mentions_per_second": round(len(outcomes) / duration, 1) if duration else None,
     }
+    return Found({**measures, "alpha_curve": curve, **facts}, outcomes, resampling)
 
 
-def table(measures: dict[str, Any]) -> str:
-    """Lay the measures out for people: all mentions, then by overlap, then what was counted apart."""
-    columns = [key for key in measures if key.startswith("recall_at_")] + ["mrr"]
-    lines = [f"{'':4}{'n':>7}" + "".join(f"{key.replace('recall_at_', 'R@'):>8}" for key in columns)]
-    for name, row in {"all": measures, **measures["by_overlap"]}.items():
-        values = ["      –" if row[key] is None else f"{100 * row[key]:7.1f}" for key in columns]
-        lines.append(f"{name:4}{row['n']:>7,}" + "".join(f" {value}" for value in values))
-    notes = {
-        "n_without_gold": "mention(s) without gold id, not counted above",
-        "gold_ids_resolved": "gold id(s) brought up to date (alt ids and replacements)",
-        "gold_ids_unknown": "gold id(s) unknown to the knowledge base",
-        "n_unknown_gold": "mention(s) with unknown gold ids only, counted as wrong",
-        "mentions_widened": "mention(s) widened to whole tokens",
-    }
-    lines += [f"{measures[key]:,} {text}" for key, text in notes.items() if measures.get(key)]
-    lines.append(f"{measures['mentions_per_second']:,} mentions per second")
-    return "\n".join(lines)
+def _write(path: Path, measures: dict[str, Any], outcomes: Sequence[Outcome]) -> None:
+    """Write the measures, and after them one line for each mention, so that a text search finds it."""
+    from ..files import replacing
+
+    head = json.dumps(measures, indent=2, ensure_ascii=False).removesuffix("\n}")
+    rows = ",\n".join("    " + json.dumps(one.to_json(), ensure_ascii=False) for one in outcomes)
+    with replacing(path) as file:
+        file.write_text(f'{head},\n  "mentions": [\n{rows}\n  ]\n}}\n', encoding="utf-8", errors="replace")

@@ -48,7 +48,7 @@ def explain(
     text, places = parse_marks(text.encode("utf-8", "replace").decode("utf-8"))  # bytes of an argument that are no text
     link = link_pattern(links)
     if output is not None and output.is_dir():
-        raise ConfigError(Errors.PAGE_IS_FOLDER.format(path=output))
+        raise ConfigError(Errors.PAGE_IS_FOLDER.format(path=output, option="--output"))
     nlp = load_pipeline(pipeline)
     name = only_retriever(nlp, component, pipeline).name
     adjust(nlp, spans_key=SPANS_KEY, k=1)

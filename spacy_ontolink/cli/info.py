@@ -11,9 +11,9 @@ import typer
 
 def info(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="An ontology file, a saved knowledge base or a saved pipeline.")
+        Path, typer.Argument(metavar="PATH", help="An ontology, a saved knowledge base or a saved pipeline.")
     ],
-    format: Annotated[str | None, typer.Option(help="Format of an ontology file [default: by content]")] = None,
+    format: Annotated[str | None, typer.Option(help="Format of an ontology [default: by content]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:
     """Count entities, names, depth and ambiguous names; show warnings."""
@@ -29,12 +29,11 @@ def describe(path: Path, format: str | None = None) -> dict[str, Any]:
     """
     from ..errors import DataError, Errors
     from ..kb import KnowledgeBase
+    from ..kb.readers import is_release, read_ontology
 
     if not path.exists():
         raise DataError(Errors.FILE_MISSING.format(path=path))
-    if path.is_file():
-        from ..kb.readers import read_ontology
-
+    if path.is_file() or is_release(path):
         return {"kind": "ontology", **read_ontology([path], format=format).statistics()}
     if (path / "config.cfg").is_file():
         from .pipelines import load_pipeline, retrievers

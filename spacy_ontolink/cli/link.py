@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .convert import From
 from .mentions import Mentions
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def link(
         str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
     ],
     input: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Text, JSONL with mentions, or .spacy; - is standard input.")
+        Path, typer.Argument(metavar="INPUT", help="Text, or a corpus of any format; - is standard input.")
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="- is standard output, the default.")] = None,
     mentions: Annotated[
@@ -37,6 +38,7 @@ def link(
         ),
     ] = None,
     format: Annotated[Format | None, typer.Option(help="[default: by the name of --output, else jsonl]")] = None,
+    from_: From = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates to write for each mention (jsonl).")] = 5,
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy input [default: entities, else sc]")
@@ -62,7 +64,9 @@ def link(
     nlp = load_pipeline(pipeline)
     tally = Tally()
     wanted = mentions in (None, "given")
-    docs = read_documents(input, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally)
+    docs = read_documents(
+        input, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally, format=from_
+    )
     first = list(islice(docs, PEEK))
     if not first:
         raise DataError(Errors.NO_DOCUMENTS.format(path=input))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .convert import From
 from .corpora import CorpusMentions
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def pairs(
     pipeline: Annotated[
         str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
     ],
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Text, JSONL or .spacy; it needs no labels.")],
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Text, or a corpus of any format, without labels.")],
     out: Annotated[
         Path,
         typer.Argument(
@@ -63,6 +64,7 @@ def pairs(
         str | None, typer.Option(help="Span group: of a .spacy corpus, or with --mentions spans of the pipeline.")
     ] = None,
     whole_file: Annotated[bool, typer.Option("--whole-file", help="Text: one document, not one per line.")] = False,
+    from_: From = None,
     ambiguous: Annotated[
         Ambiguous, typer.Option(help="A mention that fits several entities: a pair with each, none, or shared weight.")
     ] = "keep",
@@ -92,7 +94,7 @@ def pairs(
     _check_free(out)
     nlp = load_pipeline(pipeline)
     space = only_retriever(nlp, component, pipeline).space
-    read = partial(read_corpus, corpus, nlp, pipeline, spans_key=spans_key, whole_file=whole_file)
+    read = partial(read_corpus, corpus, nlp, pipeline, spans_key=spans_key, whole_file=whole_file, format=from_)
     how, documents = read(mentions=mentions)
     with _folder(out), MentionFile(out) as found:
         found.write(track(documents, f"Finding mentions ({how})"))

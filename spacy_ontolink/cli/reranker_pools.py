@@ -65,7 +65,7 @@ def read_pools(
     Args:
         nlp: The pipeline; only this retriever is enabled.
         retriever: The retriever.
-        paths: JSONL or ``.spacy`` with mentions and ids.
+        paths: Corpora of any format with gold ids.
         settings: How much is shown of mentions and candidates.
         limit: The most mentions, chosen at random; None for all.
         seed: Of that choice.

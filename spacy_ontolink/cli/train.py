@@ -16,7 +16,7 @@ ConfigFile = Annotated[
 ]
 PairFiles = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE…", help="JSONL or .spacy with mentions and their kb_ids, as 'ontolink pairs' writes."),
+    typer.Option(metavar="FILE…", help="Pairs that 'ontolink pairs' writes, or a corpus of any format with gold ids."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a model, or begin anew instead of going on.")]

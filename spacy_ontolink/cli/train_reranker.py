@@ -59,7 +59,7 @@ def train_reranker(
     if not files:
         raise ConfigError(Errors.NO_PAIR_FILES)
     for file in files:
-        if not file.is_file():
+        if not file.exists():
             raise DataError(Errors.INPUT_MISSING.format(path=file))
     require_torch("Training")
     if isinstance(model, YesNoModel):

@@ -63,7 +63,7 @@ def train_retriever(
     if not files and not blocks["alignment"]:
         raise ConfigError(Errors.NOTHING_TO_LEARN)
     for file in files:
-        if not file.is_file():
+        if not file.exists():
             raise DataError(Errors.INPUT_MISSING.format(path=file))
     require_torch("Training", ("torch",) if isinstance(model, NgramsModel) else TRANSFORMERS)
     check_output(out, overwrite)

@@ -59,7 +59,7 @@ def open_source(data: DataSettings) -> Source:
 
 
 def read_annotations(paths: Sequence[Path], nlp: Language) -> Iterator[Annotation]:
-    """Stream the mentions of JSONL and ``.spacy`` files with their context and ids, as a pipeline would read them.
+    """Stream the mentions of corpora with their context and ids, as a pipeline would read them.
 
     Raises:
         DataError: A file cannot be used.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from .convert import From
 
 if TYPE_CHECKING:
     from ..training.grids import Step
@@ -26,8 +29,8 @@ def tune(
         list[Path],
         typer.Argument(
             metavar="[DEV] OUT",
-            help="JSONL with mentions and their kb_ids, or .spacy with gold ids (without one, synonyms of the ontology "
-            "are held out), and the folder to write the tuned pipeline to.",
+            help="A corpus of any format with gold ids (without one, synonyms of the ontology are held out), and the "
+            "folder to write the tuned pipeline to.",
         ),
     ],
     hide: Annotated[
@@ -42,11 +45,12 @@ def tune(
     component: Annotated[
         str | None, typer.Option(help="The retriever to tune, if the pipeline has several [default: the only one]")
     ] = None,
+    from_: From = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
 ) -> None:
     """Tune a pipeline to annotated mentions, or without any to synonyms held out of its ontology."""
     from .. import __version__
-    from ..errors import DataError, Errors, MissingExtraError
+    from ..errors import DataError, Errors
     from ..files import replacing, write_json
     from ..training.holdout import hide as choose_hidden
     from ..training.plots import plot_tuning
@@ -61,7 +65,7 @@ def tune(
         raise typer.BadParameter(f"one DEV and one OUT, not {len(paths)} paths")
     *given, out = paths
     check_free(out, overwrite)
-    if given and not given[0].is_file():
+    if given and not given[0].exists():
         raise DataError(Errors.INPUT_MISSING.format(path=given[0]))
     with step(f"Opening {Path(pipeline).name}"):
         nlp = load_pipeline(pipeline)
@@ -69,7 +73,8 @@ def tune(
         retriever = only_retriever(nlp, component, pipeline)
         before = Before.of(retriever, disabled)
     with step(f"Reading {given[0].name}" if given else "Holding synonyms out"):
-        dev = read_dev(nlp, retriever, given[0], limit, seed) if given else held_out_dev(nlp, retriever, limit, seed)
+        read = partial(read_dev, path=given[0], format=from_) if given else held_out_dev
+        dev = read(nlp, retriever, limit=limit, seed=seed)
     hidden = choose_hidden(dev.gold, hide, seed)
     tuned = Tuner(nlp, retriever, dev, hidden, bar).tune(precision)
     facts = {
@@ -86,10 +91,7 @@ def tune(
     with step(f"Saving {out}"), replacing(out) as path:
         nlp.to_disk(path)
         write_json(path / FILE, facts)
-        try:
-            plot_tuning(path / FOLDER, tuned.steps, facts["nil"])
-        except MissingExtraError as error:
-            say(f"No curves: {error}")
+        plot_tuning(path / FOLDER, tuned.steps, facts["nil"])
     typer.echo("\n".join([_source(dev), "", *_table(tuned.steps), "", *_nil(tuned, dev, len(hidden)), *tuned.notes]))
     say(f"{seconds(time.perf_counter() - start)} -> {out}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..documents import GIVEN, SPANS_KEY, Tally, read_documents
+from ..documents import GIVEN, SPANS_KEY, read_documents
 from ..errors import DataError, Errors
 from .pipelines import linkers
 
@@ -38,13 +38,13 @@ class Dev:
     facts: dict[str, Any]
 
 
-def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int) -> Dev:
+def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int, format: str | None = None) -> Dev:
     """Read annotated mentions, at most ``limit`` of them, chosen at random.
 
     Raises:
         DataError: The file cannot be used, or no mention in it that the retriever links has a gold id.
     """
-    docs, labels = list(read_documents(path, nlp, tally=Tally())), retriever.settings.labels
+    docs, labels = list(read_documents(path, nlp, format=format)), retriever.settings.labels
     ids = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     given = [span.label_ for doc in docs for span in doc.spans.get(SPANS_KEY, ())]
     own = np.array([labels is None or label in labels for label in given], bool)

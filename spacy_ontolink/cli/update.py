@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .build import READING, OntologyFormat
+from .reading import OPTION_HELP, READING, OntologyFormat, reading_settings
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -44,6 +44,7 @@ def update(
     report: Annotated[Path | None, typer.Option(help="Write all that changed as JSON.")] = None,
     format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Even if the new ontology has none of the old ids.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
@@ -52,7 +53,7 @@ def update(
     """Move a pipeline to a new release of its ontology: all settings stay, and rows that stay are not encoded again."""
     from ..errors import DataError, Errors
     from ..files import replacing
-    from .build import _columns, _refuse
+    from .build import _refuse
     from .console import bar, say, seconds, step
     from .link_files import jobs_of, lead_on, summary
     from .pipelines import check_free, choose_retrievers, load_pipeline, retrievers
@@ -68,7 +69,7 @@ def update(
     names = choose_retrievers(nlp, component, pipeline)
     if all(loader_block(nlp, name) for name in names):
         _refuse(context, READING, "the kb_loader of the pipeline")
-    reading = {"format": format, "strict": strict, "columns": _columns(columns)}
+    reading = reading_settings(format, columns, option, strict)
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):
         kbs = read_release(nlp, names, ontologies, reading)
     parts: dict[str, Any] = {name: nlp.get_pipe(name) for name in retrievers(nlp)}

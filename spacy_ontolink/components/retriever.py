@@ -16,7 +16,7 @@ DEFAULT_CONFIG = {
     "ontology": None,
     "built_from": [],
     "encoder": {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"},
-    "index": {"@ontolink_indexes": "spacy-ontolink.ExactIndex.v1"},
+    "index": {"@ontolink_indexes": "spacy-ontolink.AutoIndex.v1"},
     "reformulator": None,
     "k": 64,
     "weights": [1.0, 0.0, 0.0],

@@ -1,22 +1,30 @@
-"""Files of documents: text, JSONL with mentions and ``.spacy`` come in; JSONL, TSV, ``.spacy`` and a page go out."""
+"""Files of documents: corpora of many formats come in, and one becomes another; linked documents go out."""
 
+from .conversion import convert_corpus
+from .formats import FORMATS as CORPUS_FORMATS
+from .formats import IdRules, format_of
 from .links import LINK_PATTERNS, link_pattern
-from .reading import Tally, read_documents
+from .reading import read_documents
 from .records import GIVEN, SPANS_KEY, mention_records
 from .repoint import repoint_aliases, repoint_rows
 from .repoint_docs import repoint_docs
 from .successors import Successors
+from .tally import Tally
 from .writing import FORMATS, Format, document_writer
 
 __all__ = [
+    "CORPUS_FORMATS",
     "FORMATS",
     "GIVEN",
     "LINK_PATTERNS",
     "SPANS_KEY",
     "Format",
+    "IdRules",
     "Successors",
     "Tally",
+    "convert_corpus",
     "document_writer",
+    "format_of",
     "link_pattern",
     "mention_records",
     "read_documents",

@@ -11,16 +11,18 @@ import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, sha256, write_json
-from ..types import Bools1d, EntityRows, Hits, Ints2d
+from ..types import Bools1d, EntityRows, Hits, Index, Ints2d
 from ..vectors import Vectors
+from .checking import advise, measure_recall, sample_rows
 from .exact import ExactIndex
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
+from .inverted import InvertedIndex
 from .ranking import no_hits
 from .recent import RecentMasks
 from .rescoring import EntityScorer
 
-INDEX, FACTS = "index.faiss", "index.json"
-RECALL_K, RECALL_FLOOR = 64, 0.95
+INDEX, FACTS, BESIDE = "index.faiss", "index.json", "beside"
+INVERTED_ROWS = 200_000
 _OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0}
 _MARGIN = 32  # rows fetched beyond that
 _GROWTH, _ROUNDS = 4, 3
@@ -38,7 +40,7 @@ class _Mask(NamedTuple):
 
 
 class FaissIndex:
-    """Index the dense block of the rows; a sparse block beside it is searched exactly.
+    """Index the dense block of the rows; a sparse block beside it is searched exactly, or by inverted lists.
 
     The entities that either block proposes are scored exactly over all their rows and blocks, so scores equal those of
     the exact index, and only an entity that was not proposed can be missed. A query that cannot be answered so (too few
@@ -91,6 +93,8 @@ class FaissIndex:
             ConfigError: The rows have no dense block.
         """
         self._take(rows, n_entities)
+        if self._beside:
+            self._beside.build(self._rows_beside(rows), n_entities)
         dense, plan = self._dense, self.plan
         if (plan.kind, plan.quantiser) != ("flat", "none") and len(dense) < max(self.flat_below, plan.least_rows):
             _log.info("%d rows are too few for %s: all of them are searched (flat).", len(dense), plan.name)
@@ -98,10 +102,9 @@ class FaissIndex:
         self._engine = train_engine(dense, plan)
         self._facts = {"kind": plan.kind, "quantiser": plan.quantiser, "asked": self.plan.name, "rows": len(dense),
                        "dimension": dense.shape[1], "nlist": self._engine.lists}  # fmt: skip
-        self._facts["recall"] = recall = self._measure_recall()
-        if recall is not None and recall < RECALL_FLOOR:
-            advice = "raise nprobe or ef_search, or use another quantiser"
-            _log.warning("Recall@%d of the %s index is %.3f; %s.", RECALL_K, plan.name, recall, advice)
+        queries = sample_rows(self._vectors, self.checked, plan.seed)
+        self._facts["recall"] = recall = measure_recall(self, self._exact, queries)
+        advise(_log, plan.name, recall, "raise nprobe or ef_search, or use another quantiser")
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``.
@@ -127,6 +130,9 @@ class FaissIndex:
         with replacing(Path(path)) as folder:
             folder.mkdir()
             self._engine.write(folder / INDEX)
+            if self._beside:
+                (folder / BESIDE).mkdir()
+                self._beside.to_disk(folder / BESIDE)
             write_json(folder / FACTS, {**self._facts, "sha256": sha256(folder / INDEX)})
 
     def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> FaissIndex:
@@ -147,6 +153,8 @@ class FaissIndex:
         if facts["asked"] != self.plan.name:
             raise StateError(Errors.INDEX_SETTING.format(path=path, saved=facts["asked"], given=self.plan.name))
         self._take(rows, n_entities)
+        if self._beside:
+            self._beside.from_disk(path / BESIDE, self._rows_beside(rows), n_entities)
         self._engine = open_engine(file, facts["kind"], self._dense.shape)
         self._facts = facts
         return self
@@ -167,12 +175,20 @@ class FaissIndex:
         self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
-        self._exact, self._beside = ExactIndex(), None
+        self._exact = ExactIndex()
         self._exact.build(rows, n_entities)
-        if others := self._others(rows.vectors):
-            self._beside = ExactIndex()
-            self._beside.build(rows._replace(vectors=others), n_entities)
+        self._beside = self._index_beside(self._others(rows.vectors))
         self._masks.clear()
+
+    def _index_beside(self, others: Vectors | None) -> Index | None:
+        """An unbuilt index for the other blocks, inverted for so many sparse rows that looking up is faster."""
+        if others is None:
+            return None
+        only_sparse = len(others.blocks) == 1 and sp.issparse(others.blocks[0])
+        return InvertedIndex() if only_sparse and len(others) > INVERTED_ROWS else ExactIndex()
+
+    def _rows_beside(self, rows: EntityRows) -> EntityRows:
+        return rows._replace(vectors=self._others(rows.vectors) or rows.vectors)
 
     def _others(self, vectors: Vectors) -> Vectors | None:
         """All blocks but the indexed one."""
@@ -223,19 +239,6 @@ class FaissIndex:
         hits = self._scorer.rank(queries, proposed, k)
         worst = np.maximum.reduce([self._scorer.scores_of(queries, row) for row in last])
         return hits, (hits.entities[:, -1] >= 0) & (worst < hits.scores[:, -1])
-
-    def _measure_recall(self) -> float | None:
-        """Share of the exact index's best entities that are found, for a sample of rows as queries."""
-        size = min(self.checked, len(self._owner))
-        sample = np.sort(np.random.default_rng(self.plan.seed).choice(len(self._owner), size, replace=False))
-        queries = self._vectors.take(sample)
-        exact = self._exact.search(queries, RECALL_K)
-        found = self.search(queries, RECALL_K)
-        least = np.where(exact.entities < 0, np.inf, exact.scores).min(axis=1, keepdims=True) - 2e-6
-        wanted = (exact.entities >= 0).sum(axis=1)
-        # Counted by score, since scores are exact: of equally good entities any will do.
-        hit = np.minimum(((found.scores >= least) & (found.entities >= 0)).sum(axis=1), wanted)
-        return round(float(hit.sum() / wanted.sum()), 4) if wanted.sum() else None
 
 
 def _write(hits: Hits, queries: np.ndarray, found: Hits) -> None:

@@ -10,6 +10,7 @@ _GROUP = 64
 _DIGITS = 6
 _LEAST = np.float32(10.0**-_DIGITS)
 _ROW_BITS = 26
+_SPARSE = 1000
 
 
 def no_hits(n_queries: int, k: int) -> Hits:
@@ -81,16 +82,23 @@ def _place(query: np.ndarray, entity: np.ndarray, score: np.ndarray, row: np.nda
         return hits
     base, width = int(entity.min()), int(entity.max()) - int(entity.min()) + 1
     slot = query.astype(np.int64) * width + (entity - base)
-    number = np.arange(len(slot))
-    first_in_slot = np.empty(shape[0] * width, np.int64)
-    first_in_slot[slot[::-1]] = number[::-1]  # of several values for one place, the last one assigned stays
-    first = np.flatnonzero(first_in_slot[slot] == number)
+    first = _first_of_each(slot, shape[0] * width)
     query = query[first]
     rank = np.arange(len(query)) - np.searchsorted(query, query)
     top = rank < shape[1]
     first, at = first[top], (query[top], rank[top])
     hits.entities[at], hits.scores[at], hits.rows[at] = entity[first], score[first], row[first]
     return hits
+
+
+def _first_of_each(slot: np.ndarray, n_slots: int) -> np.ndarray:
+    """Return, ascending, where each distinct value occurs first."""
+    if n_slots > _SPARSE * len(slot):  # touching so much memory takes longer than sorting
+        return np.sort(np.unique(slot, return_index=True)[1])
+    number = np.arange(len(slot))
+    first = np.empty(n_slots, np.int64)
+    first[slot[::-1]] = number[::-1]  # of several values for one place, the last one assigned stays
+    return np.flatnonzero(first[slot] == number)
 
 
 def _thresholds(scores: Floats2d, owner: Ints1d, k: int) -> Floats1d:

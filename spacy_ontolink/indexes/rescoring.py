@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..types import Floats1d, Hits, Ints1d, Ints2d
-from ..vectors import Vectors
+from ..vectors import Block, Vectors
 from .ranking import rank_pairs
-
-_ROWS = 1 << 11  # (query, row) pairs scored at a time: few enough for the processor's cache
 
 
 class EntityScorer:
@@ -24,17 +23,18 @@ class EntityScorer:
 
         Only scores above 0 count; ties are broken by row number.
         """
-        query, column = np.nonzero(proposed >= 0)
-        distinct = np.unique(query.astype(np.int64) * self.n_entities + proposed[query, column])
-        query, entity = np.divmod(distinct, self.n_entities)
+        entities = np.sort(proposed, axis=1)
+        query, column = np.nonzero((entities >= 0) & (np.diff(entities, axis=1, prepend=-1) != 0))
+        entity = entities[query, column]
         counts = self._first[entity + 1] - self._first[entity]
         query, entity, counts = query[counts > 0], entity[counts > 0], counts[counts > 0]
         starts = np.cumsum(counts) - counts
         rows = np.arange(counts.sum()) - np.repeat(starts - self._first[entity], counts)
-        query, entity = np.repeat(query, counts), np.repeat(entity, counts)
-        scores = self._score(queries, query, rows)
-        above = scores > 0
-        return rank_pairs(query[above], entity[above], scores[above], rows[above], (len(queries), k))
+        of_row = np.repeat(query, counts)
+        scores = self._score(queries, of_row, rows)
+        best = np.maximum.reduceat(scores, starts) if len(starts) else scores
+        top = (scores > 0) & (scores >= _kth_best(best, query, k, len(queries))[of_row])
+        return rank_pairs(of_row[top], np.repeat(entity, counts)[top], scores[top], rows[top], (len(queries), k))
 
     def scores_of(self, queries: Vectors, rows: Ints1d) -> Floats1d:
         """Score one row per query, (B,); row -1 scores -inf."""
@@ -44,8 +44,31 @@ class EntityScorer:
         return scores
 
     def _score(self, queries: Vectors, query: np.ndarray, rows: np.ndarray) -> Floats1d:
-        scores = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _ROWS):
-            part = slice(start, start + _ROWS)
-            scores[part] = self._vectors.take(rows[part]).row_dots(queries.take(query[part]))
+        """Score pairs of a query and a row; ``query`` ascends, so that each query meets all its rows at once."""
+        scores = np.zeros(len(rows), np.float32)
+        starts = np.flatnonzero(np.diff(query, prepend=-1))
+        stops = np.append(starts, len(query))[1:]
+        for start, stop in zip(starts, stops, strict=True):
+            for block, given in zip(self._vectors.blocks, queries.blocks, strict=True):
+                scores[start:stop] += _products(block[rows[start:stop]], given[query[start]])
         return np.round(scores, 6)
+
+
+def _kth_best(scores: Floats1d, query: np.ndarray, k: int, n_queries: int) -> Floats1d:
+    """Return the K-th best score of each query, (n_queries,), or 0 where there are fewer; ``query`` ascends.
+
+    Sorting only what can be among the K best takes a fraction of sorting all.
+    """
+    kth = np.zeros(n_queries, np.float32)
+    ends = np.searchsorted(query, np.arange(n_queries + 1))
+    for number in np.flatnonzero(np.diff(ends) > k):
+        some = scores[ends[number] : ends[number + 1]]
+        kth[number] = np.partition(some, len(some) - k)[len(some) - k]
+    return kth
+
+
+def _products(rows: Block, query: Block) -> Floats1d:
+    """Dot products of one block of some rows with one query."""
+    if sp.issparse(rows):
+        return np.asarray(rows @ query.toarray().ravel(), np.float32)
+    return np.asarray(rows, np.float32) @ np.asarray(query, np.float32)

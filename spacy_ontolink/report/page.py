@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from ..components.spans import NIL
-from ..files import replacing
+from .shell import write_shell
 from .values import BESIDE, Candidate, Explanation, Neighbour, number
 
 Link = Callable[[str], str]
 
-# Whatever an ontology holds is escaped below; should that ever fail, the browser still runs and fetches nothing.
-HEAD = """<!DOCTYPE html>
-<html lang="{lang}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-"""
 SECTION = """<section class="{kind}">
 <p class="quote" dir="auto">{left}<mark>{mention}</mark>{right}</p>
 {beside}<div class="verdict">
@@ -34,19 +19,14 @@ SECTION = """<section class="{kind}">
 {sentences}</div>
 {table}</section>
 """
-FOOT = "<footer>{footer}</footer>\n</body>\n</html>\n"
 
 
 def write_page(
     path: Path, explanations: Sequence[Explanation], link: Link, *, title: str, footer: str = "", lang: str = "en"
 ) -> None:
     """Write a page of mentions one after another; ``link`` gives the web address of an id."""
-    style = (files("spacy_ontolink.report") / "explain.css").read_text("utf-8")
-    head = HEAD.format(lang=escape(lang or "en"), title=escape(title), style=style)
-    page = head + "".join(_section(one, link) for one in explanations) + FOOT.format(footer=escape(footer))
-    with replacing(path) as file:
-        # Every character that UTF-8 cannot hold was replaced when the text was read, but names come from elsewhere.
-        file.write_text(page, encoding="utf-8", errors="replace", newline="\n")
+    body = "".join(_section(one, link) for one in explanations)
+    write_shell(path, body, title=title, style="explain.css", footer=footer, lang=lang)
 
 
 def _section(one: Explanation, link: Link) -> str:

@@ -55,7 +55,7 @@ def open_or_build(reader: Reader, encoder: Encoder, index: Index, pooling: Pooli
 
 
 def _files(reader: Reader) -> list[Path]:
-    return [Path(path) for path in getattr(reader, "paths", ())]
+    return [Path(path) for path in getattr(reader, "files", getattr(reader, "paths", ()))]
 
 
 def _settings(part: object) -> list[tuple[str, str]]:

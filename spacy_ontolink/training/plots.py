@@ -1,117 +1,100 @@
-"""The curves of tuning as PNG files."""
+"""The curves of tuning as SVG files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import require
+from ..plots import Axis, Plot, alpha_plot, marks, percent_axis, reliability_plot
 from .grids import Setting, Step
 
-_SIZE = (5.0, 3.5)
+Points = list[tuple[float, float]]
 
 
 def plot_tuning(folder: Path, steps: Sequence[Step], measures: dict[str, Any] | None) -> list[Path]:
-    """Draw each step's curve, and the reliability of the probabilities, into a folder.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    require("matplotlib", "plots", "Drawing the curves")
-    draw: dict[str, Callable[[Any, Step], None]] = {
+    """Draw each step's curve, and the reliability of the probabilities, into a folder."""
+    draw: dict[str, Callable[[Step], Iterator[tuple[str, Plot]]]] = {
         "retriever": _weights_and_pooling, "surface": _weights_and_pooling, "fusion": _alpha, "cascade": _cascade,
         "threshold": _threshold,
     }  # fmt: skip
-    paths = []
-    for step in steps:
-        if step.name in draw and len(step.curve) > 1:
-            figure, axes = _figure(1 + _weighed(step))
-            draw[step.name](axes, step)
-            figure.suptitle(f"{step.name}, {step.n:,} mentions")
-            paths.append(_save(figure, folder / f"{step.name}.png"))
+    drawn = [step for step in steps if step.name in draw and len(step.curve) > 1]
+    plots = [found for step in drawn for found in draw[step.name](step)]
     if measures and measures["reliability"]:
-        figure, axes = _figure(1)
-        _reliability(axes, measures)
-        paths.append(_save(figure, folder / "reliability.png"))
-    return paths
+        title = f"expected calibration error {measures['expected_calibration_error']:.3f}"
+        plots.append(("reliability", reliability_plot(measures["reliability"], title)))
+    for name, plot in plots:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.svg").write_text(plot.file(), encoding="utf-8")
+    return [folder / f"{name}.svg" for name, _ in plots]
 
 
-def _figure(n: int) -> tuple[Any, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_SIZE[0] * n, _SIZE[1]), layout="constrained")
-    FigureCanvasAgg(figure)  # draws into memory: no screen and no global state
-    return figure, figure.subplots(1, n)
+def _title(step: Step) -> str:
+    return f"{step.name}, {step.n:,} mentions"
 
 
-def _save(figure: Any, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    return path
+def _plot(step: Step, lines: dict[str, Points], x: str, legend: dict[str, str] | None = None) -> Plot:
+    """Draw lines of shares, each a kind, on axes that hold them all."""
+    points = [point for line in lines.values() for point in line]
+    low, high = min(value for _, value in points), max(value for _, value in points)
+    margin = max(0.01, 0.1 * (high - low))
+    left, right = min(at for at, _ in points), max(at for at, _ in points)
+    right = right if right > left else left + 1
+    axis = Axis(x, left, right, [(mark, f"{mark:.2g}") for mark in marks(left, right)])
+    measure = step.measure.replace("recall_at_", "R@")
+    y = percent_axis(f"{measure}, %" if legend is None else "%", max(0, low - margin), min(1, high + margin))
+    plot = Plot(_title(step), axis, y, legend or {})
+    for kind, line in lines.items():
+        plot.line(sorted(line), kind)
+    return plot
 
 
-def _lines(axes: Any, points: Sequence[Setting], x: str, mark: Any, label: str | None = None, dots: str = ".") -> None:
-    points = sorted(points, key=lambda point: point[x])
-    axes.plot([point[x] for point in points], [point["value"] for point in points], marker=dots, label=label)
-    if mark is not None:
-        axes.axvline(mark, color="grey", linestyle=":", linewidth=1)
+def _points(curve: Sequence[Setting], x: str, y: str = "value") -> Points:
+    return [(float(point[x]), float(point[y])) for point in curve if point[y] is not None]
 
 
-def _weighed(step: Step) -> bool:
-    """Whether several mixes of the query were tried."""
-    return len({tuple(point.get("weights", ())) for point in step.curve}) > 1
-
-
-def _weights_and_pooling(axes: Any, step: Step) -> None:
-    """Draw lambda at the weights chosen; beside it, the mention's weight at the lambda chosen, by the rest's mix."""
+def _weights_and_pooling(step: Step) -> Iterator[tuple[str, Plot]]:
+    """Draw lambda at the weights chosen; then the mention's weight at the lambda chosen, by the mix of the rest."""
     chosen = step.after
-    left, right = axes if _weighed(step) else (axes, None)
     here = [point for point in step.curve if point["weights"] == chosen["weights"]]
-    _lines(left, here, "pooling", chosen["pooling"])
-    left.set(xlabel="lambda", ylabel=step.measure)
-    if right is None:
+    plot = _plot(step, {"series": _points(here, "pooling")}, "lambda")
+    plot.rule(chosen["pooling"], "chosen")
+    yield step.name, plot
+    if len({tuple(point["weights"]) for point in step.curve}) == 1:
         return
-    kinds: dict[str, Callable[[float, float], bool]] = {
-        "standard name": lambda name, hypernym: not hypernym,
-        "both": lambda name, hypernym: name == hypernym,
-        "hypernym": lambda name, hypernym: not name,
+    kinds: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+        "series": ("standard name", lambda name, hypernym: not hypernym),
+        "second": ("both", lambda name, hypernym: name == hypernym),
+        "third": ("hypernym", lambda name, hypernym: not name),
     }
-    for label, fits in kinds.items():
-        here = [point for point in step.curve if point["pooling"] == chosen["pooling"] and fits(*point["weights"][1:])]
-        _lines(right, [{"w": p["weights"][0], "value": p["value"]} for p in here], "w", chosen["weights"][0], label)
-    right.set(xlabel="weight of the mention; the rest:")
-    right.legend()
+    lines = {
+        kind: [(point["weights"][0], point["value"]) for point in step.curve
+               if point["pooling"] == chosen["pooling"] and fits(*point["weights"][1:])]
+        for kind, (_, fits) in kinds.items()
+    }  # fmt: skip
+    legend = {kind: words for kind, (words, _) in kinds.items()}
+    plot = _plot(step, {kind: line for kind, line in lines.items() if line}, "weight of the mention; the rest:", legend)
+    plot.rule(chosen["weights"][0], "chosen")
+    yield f"{step.name}-weights", plot
 
 
-def _alpha(axes: Any, step: Step) -> None:
-    _lines(axes, step.curve, "alpha", step.after["alpha"])
-    axes.set(xlabel="alpha (0: names only, 1: context only)", ylabel=step.measure)
+def _alpha(step: Step) -> Iterator[tuple[str, Plot]]:
+    label = "alpha (0: names only, 1: context only)"
+    yield step.name, alpha_plot(_points(step.curve, "alpha"), (step.after["alpha"], "chosen"), _title(step), label)
 
 
-def _cascade(axes: Any, step: Step) -> None:
-    _lines(axes, step.curve, "passed_over", None)
-    axes.axhline(step.value_before, color="grey", linestyle=":", linewidth=1)
-    axes.set(xlabel="share of mentions that the context stage passes over", ylabel=step.measure)
+def _cascade(step: Step) -> Iterator[tuple[str, Plot]]:
+    plot = _plot(step, {"series": _points(step.curve, "passed_over")}, "share that the context stage passes over")
+    if step.value_before is not None:
+        plot.level(step.value_before)
+    yield step.name, plot
 
 
-def _threshold(axes: Any, step: Step) -> None:
-    _lines(axes, step.curve, "threshold", step.after["threshold"], step.measure, "")
-    for key in ("precision", "answered"):
-        points = [{"threshold": p["threshold"], "value": p[key]} for p in step.curve if p[key] is not None]
-        _lines(axes, points, "threshold", None, key, "")
-    axes.set(xlabel="threshold on the probability")
-    axes.legend()
-
-
-def _reliability(axes: Any, measures: dict[str, Any]) -> None:
-    bins = measures["reliability"]
-    axes.plot([0, 1], [0, 1], color="grey", linestyle=":", linewidth=1)
-    axes.plot([row["probability"] for row in bins], [row["accuracy"] for row in bins], marker="o")
-    for row in bins:
-        axes.annotate(
-            f"{row['n']:,}", (row["probability"], row["accuracy"]), textcoords="offset points", xytext=(4, -9)
-        )
-    title = f"expected calibration error {measures['expected_calibration_error']:.3f}"
-    axes.set(xlabel="probability", ylabel="share that is right", title=title, xlim=(0, 1), ylim=(0, 1))
+def _threshold(step: Step) -> Iterator[tuple[str, Plot]]:
+    keys = {"series": ("value", step.measure), "second": ("precision", "precision"), "third": ("answered", "answered")}
+    lines = {kind: _points(step.curve, "threshold", key) for kind, (key, _) in keys.items()}
+    legend = {kind: words for kind, (_, words) in keys.items()}
+    plot = _plot(step, {kind: line for kind, line in lines.items() if line}, "threshold on the probability", legend)
+    if step.after["threshold"] is not None:
+        plot.rule(step.after["threshold"], "chosen")
+    yield step.name, plot

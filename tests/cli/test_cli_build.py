@@ -176,6 +176,27 @@ def test_an_index_that_does_not_fit_is_refused_before_reading(refused, tmp_path,
     assert f"the index {index} and the lexical encoder" in refused("build", toy, tmp_path / "out", "--config", config)
 
 
+def test_an_inverted_index_of_dense_vectors_is_refused_before_reading(refused, tmp_path, monkeypatch, toy):
+    monkeypatch.setattr("spacy_ontolink.cli.building.read_all", lambda *_: pytest.fail("read"))
+    (tmp_path / "model").mkdir()
+    for options in (["--encoder", tmp_path / "model"], ["--encoder", tmp_path / "model", "--hybrid"]):
+        reason = refused("build", toy, tmp_path / "out", *options, "--index", "inverted")
+        assert "the index inverted and dense vectors" in reason
+
+
+@pytest.mark.parametrize("index", ["auto", "exact", "inverted"])
+def test_every_index_of_lexical_rows_gives_the_same_links(ontolink, toy, pipeline, tmp_path, index):
+    outcome = ontolink("build", toy, tmp_path / "out", "--index", index)
+    assert outcome.code == 0
+    kind = "inverted" if index == "inverted" else "exact"
+    assert f"{kind} index" in outcome.err
+    nlp = spacy.load(tmp_path / "out")
+    assert nlp.get_pipe("ontolink_retriever").space.index.describe()["kind"] == kind
+    found = ontolink("search", tmp_path / "out", "milk fat").out
+    assert found == ontolink("search", pipeline, "milk fat").out
+    assert len(found.splitlines()) > 1
+
+
 class Reporting(LexicalEncoder):
     """Tells how far it is, as encoders with a network do."""
 

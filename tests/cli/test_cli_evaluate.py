@@ -10,7 +10,13 @@ def test_measures(ontolink, pipeline, corpus, tmp_path):
     result = ontolink("evaluate", pipeline, corpus, "--output", out)
     assert result.code == 0
     measures = json.loads(result.out)
-    assert measures == json.loads(out.read_text("utf-8"))
+    written = json.loads(out.read_text("utf-8"))
+    mentions = written.pop("mentions")
+    assert measures == written
+    assert [(row["document"], row["rank"], row["verdict"]) for row in mentions] == [
+        ("a", 1, "right"), ("a", 1, "right"), ("a", 1, "right"), ("b", 0, "spurious"), ("b", 0, "nil")
+    ]  # fmt: skip
+    assert '\n    {"document": "a", "start": 0,' in out.read_text("utf-8")  # one line each
     assert measures["n"] == 4
     assert measures["n_without_gold"] == 1
     assert measures["recall_at_1"] == 0.75  # the fourth has an unknown gold id
@@ -35,7 +41,9 @@ def test_gold_in_spacy_files(ontolink, pipeline, tmp_path):
     [
         (None, "No such input file"),
         ("just text\n", "data.jsonl, line 1: not JSON"),
+        ("\n", "no document in it"),
         ('{"text": "fat"}\n', "no mention in it to compare with"),
+        ('{"text": "fat", "mentions": []}\n', "no mention in it to compare with"),
         ('{"text": "fat", "mentions": [{"start": 0, "end": 3}]}\n', "Each mention needs 'kb_ids'"),
     ],
 )
@@ -57,3 +65,85 @@ def test_one_of_several_retrievers_ranks_and_resolves(ontolink, two_retrievers, 
 def test_several_retrievers_need_a_choice(refused, two_retrievers, corpus):
     assert "--component: ontolink_retriever, second" in refused("evaluate", two_retrievers, corpus)
     assert "no component 'third'" in refused("evaluate", two_retrievers, corpus, "--component", "third")
+
+
+def test_spans_of_no_length_in_spacy_files(ontolink, pipeline, tmp_path):
+    doc = spacy.blank("en")("The milk yield fell.")
+    doc.spans["sc"] = [Span(doc, 1, 3, label="TRAIT", kb_id="T:2"), Span(doc, 2, 2, label="TRAIT", kb_id="T:2")]
+    DocBin(docs=[doc]).to_disk(tmp_path / "gold.spacy")
+    measures = json.loads(ontolink("evaluate", pipeline, tmp_path / "gold.spacy").out)
+    assert (measures["n"], measures["recall_at_1"], measures["mentions_without_token"]) == (2, 0.5, 1)
+
+
+def test_mentions_without_entity_alone(ontolink, pipeline, tmp_path):
+    row = {"text": "fat", "mentions": [{"start": 0, "end": 3, "kb_ids": ["NIL"]}]}
+    (tmp_path / "nil.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    result = ontolink("evaluate", pipeline, tmp_path / "nil.jsonl", "--report", tmp_path / "nil.html")
+    measures = json.loads(result.out)
+    assert (measures["n"], measures["recall_at_1"], measures["nil"]["n_nil"]) == (0, None, 1)
+    assert "NIL: 1 of 1 mentions have no known entity" in result.err
+
+
+def test_what_is_odd_is_said(ontolink, pipeline, tmp_path):
+    text = "milk yield of fattening cows"
+    mentions = [
+        {"start": 0, "end": 10, "kb_ids": ["T:22"]},
+        {"start": 4, "end": 5, "kb_ids": ["T:2"]},  # the space between two tokens
+        {"start": 14, "end": 17, "kb_ids": ["T:1"]},  # a part of a token
+        {"start": 24, "end": 28, "kb_ids": ["NCBITaxon:9913"]},
+        {"start": 24, "end": 28, "kb_ids": []},
+    ]
+    (tmp_path / "odd.jsonl").write_text(json.dumps({"text": text, "mentions": mentions}) + "\n", "utf-8")
+    result = ontolink("evaluate", pipeline, tmp_path / "odd.jsonl", "-o", tmp_path / "m.json")
+    for note in (
+        "1 gold id(s) brought up to date (alt ids and replacements), such as T:22 -> T:2",
+        "1 gold id(s) unknown to the knowledge base, such as NCBITaxon:9913",
+        "1 mention(s) with unknown gold ids only",
+        "1 mention(s) without gold id",
+        "1 mention(s) that cover no token",
+        "1 mention(s) widened to whole tokens",
+    ):
+        assert note in result.err
+    measures = json.loads(result.out)
+    assert (measures["n"], measures["nil"]["n"]) == (4, 5)
+    assert len(json.loads((tmp_path / "m.json").read_text("utf-8"))["mentions"]) == 5
+
+
+def test_two_runs(ontolink, refused, pipeline, corpus, tmp_path, monkeypatch):
+    first, other = tmp_path / "first.json", tmp_path / "other.jsonl"
+    ontolink("evaluate", pipeline, corpus, "-o", first)
+    page = tmp_path / "page.html"
+    result = ontolink("evaluate", pipeline, corpus, "--compare", first, "--report", page, "--seed", 3)
+    found = json.loads(result.out)["comparison"]
+    assert (found["with"], found["file"], found["recall_at_1"]["p_value"]) == ("pipeline", "first.json", 1.0)
+    assert found["resampling"]["seed"] == 3
+    assert "beside pipeline (first.json), 4 mentions:" in result.err
+    assert "Beside pipeline (first.json)" in page.read_text("utf-8")
+    other.write_text(corpus.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    page.unlink()
+    monkeypatch.setattr("spacy_ontolink.cli.mentions.run", None)  # it is said before anything is linked
+    line = refused("evaluate", pipeline, other, "--compare", first, "--report", page)
+    assert "measured on other data" in line
+    assert "0 mention(s) are only here and 2 only there" in line
+    assert not page.exists()
+
+
+def test_a_run_without_mentions_cannot_be_compared_with(refused, pipeline, corpus, tmp_path):
+    (tmp_path / "old.json").write_text('{"n": 4, "recall_at_1": 0.75}', "utf-8")
+    line = refused("evaluate", pipeline, corpus, "--compare", tmp_path / "old.json")
+    assert "it does not say what became of each mention" in line
+    assert "--output FILE" in line
+
+
+def test_options_that_cannot_be_used(refused, pipeline, corpus, tmp_path):
+    assert "give --report the name of a file" in refused("evaluate", pipeline, corpus, "--report", tmp_path)
+    assert "give --output the name of a file" in refused("evaluate", pipeline, corpus, "-o", tmp_path)
+    assert "no pattern of web addresses" in refused("evaluate", pipeline, corpus, "--links", "javascript:{id}")
+    assert "--resamples" in refused("evaluate", pipeline, corpus, "--resamples", 10)
+
+
+def test_the_same_seed_gives_the_same_figures(ontolink, pipeline, corpus):
+    runs = [json.loads(ontolink("evaluate", pipeline, corpus, "--resamples", 200).out) for _ in range(2)]
+    for run in runs:
+        del run["seconds"], run["mentions_per_second"]
+    assert runs[0] == runs[1]

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.indexes import faiss_index
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.faiss_index import make_faiss_index
 from spacy_ontolink.types import EntityRows, Index
@@ -334,3 +335,15 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_a_forked_child_searches_after_its_parent_did():
     command = [sys.executable, "-W", "ignore", "-c", FORKED]
     assert subprocess.run(command, timeout=60, check=False).returncode == 0
+
+
+def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
+    monkeypatch.setattr(faiss_index, "INVERTED_ROWS", 100)
+    rows = make_rows("hybrid")
+    queries = some_queries(rows)
+    index = built(rows, "flat")
+    index.to_disk(tmp_path / "index")
+    assert (tmp_path / "index" / faiss_index.BESIDE / "postings.safetensors").exists()
+    opened = make_faiss_index("flat", flat_below=100).from_disk(tmp_path / "index", rows, N_ENTITIES)
+    for one in (index, opened):
+        assert recall(one.search(queries, 10), exact_hits(rows, queries, 10)) > 0.99

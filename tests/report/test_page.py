@@ -7,7 +7,7 @@ from spacy_ontolink.documents import link_pattern
 from spacy_ontolink.report import write_page
 
 LINK = link_pattern("bioregistry")
-VOID = {"meta", "link", "br", "img"}
+VOID = {"meta", "link", "br", "img", "input"}
 
 
 class Checker(HTMLParser):

@@ -3,65 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, OntologyError
+from .options import FORMATS, Option, check_options, fit_options, reader_of
+from .releases import files_read, is_release
 from .report import ReadReport
 from .sentences import refile_sentences
-from .sniff import FORMATS, sniff
+from .sniff import sniff
 
 if TYPE_CHECKING:
     from ...types import Entity
     from ..knowledge_base import KnowledgeBase
 
-__all__ = ["FORMATS", "OntologyReader", "ReadReport", "make_ontology_reader", "read_entities", "read_ontology"]
+__all__ = [
+    "FORMATS",
+    "OntologyReader",
+    "ReadReport",
+    "is_release",
+    "make_ontology_reader",
+    "read_entities",
+    "read_ontology",
+]
 
 Paths = str | Path | Sequence[str | Path]
 
 
 def read_entities(
-    path: str | Path, report: ReadReport, format: str | None = None, columns: dict[str, str] | None = None
+    path: str | Path,
+    report: ReadReport,
+    format: str | None = None,
+    columns: dict[str, str] | None = None,
+    options: Mapping[str, Option] | None = None,
 ) -> Iterator[Entity]:
-    """Open an ontology file, gzipped or not, and return an iterator over its entities as they stand there.
+    """Open an ontology file, gzipped or not, or a release of several, and return an iterator over its entities.
 
     Args:
-        path: The file.
+        path: The file, or the folder or zip archive of a release.
         report: Counts what is passed over, or raises at it.
         format: One of ``FORMATS``; None tells it from the content, then the name.
         columns: For a table, the column of each field of ``Entity``.
+        options: Keyword arguments of the reader; those that other formats have are passed over.
 
     Raises:
         OntologyError: The file is missing, empty, or of no known format; while iterating, if it is not what it seemed,
             or at the first problem of a strict report.
+        ConfigError: An option is of the wrong kind.
     """
     path = Path(path)
-    return refile_sentences(_read(path, report, sniff(path, format), columns), report)
-
-
-def _read(path: Path, report: ReadReport, format: str, columns: dict[str, str] | None) -> Iterator[Entity]:
-    # A reader is imported when a file needs it.
-    if format == "obo":
-        from .obo import read_obo
-
-        return read_obo(path, report)
-    if format == "jsonl":
-        from .jsonl import read_jsonl
-
-        return read_jsonl(path, report)
-    if format == "obographs":
-        from .obographs import read_obographs
-
-        return read_obographs(path, report)
-    if format == "owl":
-        from .owl import read_owl
-
-        return read_owl(path, report)
-    from .table import read_table
-
-    return read_table(path, report, columns)
+    format = sniff(path, format)
+    settings = fit_options(options or {}, format)
+    if format == "table":
+        settings["columns"] = columns
+    return refile_sentences(reader_of(format)(path, report, **settings), report)
 
 
 def read_ontology(
@@ -70,6 +67,7 @@ def read_ontology(
     format: str | None = None,
     strict: bool = False,
     columns: dict[str, str] | None = None,
+    options: Mapping[str, Option] | None = None,
     stop_synonyms: bool | list[str] = True,
     name: str | None = None,
 ) -> KnowledgeBase:
@@ -80,17 +78,24 @@ def read_ontology(
         format: One of ``FORMATS`` for all files; None tells it file by file.
         strict: Raise at the first problem instead of counting it.
         columns: For tables, the column of each field of ``Entity``.
+        options: Of the readers, such as ``languages``; each takes those that its format has.
         stop_synonyms: As for ``KnowledgeBase.from_entities``.
         name: What to call the knowledge base; by default, after its files.
 
     Raises:
         OntologyError: A file is missing, empty or of no known format, or none of its entities has a name.
+        ConfigError: No file has a format with one of the options, or its value is of the wrong kind.
     """
     from ..knowledge_base import KnowledgeBase
 
     files = _files(paths)
     reports = [ReadReport(path, strict) for path in files]
-    streams = [read_entities(path, report, format, columns) for path, report in zip(files, reports, strict=True)]
+    formats = [sniff(path, format) for path in files]
+    check_options(options or {}, formats)
+    streams = [
+        read_entities(path, report, found, columns, options)
+        for path, report, found in zip(files, reports, formats, strict=True)
+    ]
     # Problems between entities, such as dangling parents, belong to one file only if there is only one.
     whole = reports[0] if len(reports) == 1 else ReadReport(" + ".join(str(path) for path in files), strict)
     every = dict.fromkeys([*reports, whole])
@@ -118,6 +123,11 @@ class OntologyReader:
     def __call__(self) -> KnowledgeBase:
         return read_ontology(self.paths, **self.settings)
 
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read: where a path is the folder of a release, those in it."""
+        return [file for path in self.paths for file in files_read(path)]
+
 
 def make_ontology_reader(
     path: str | list[str],
@@ -125,6 +135,7 @@ def make_ontology_reader(
     strict: bool = False,
     columns: dict[str, str] | None = None,
     stop_synonyms: bool | list[str] = True,
+    options: dict[str, str | bool | list[str]] | None = None,
 ) -> OntologyReader:
     """Make a reader of one or several ontology files; nothing is opened before it is called.
 
@@ -132,13 +143,16 @@ def make_ontology_reader(
 
     Raises:
         OntologyError: There is no path, or no such format.
+        ConfigError: The format has no such option.
     """
     files = _files(path)
     if format is not None and format not in FORMATS:
         reason = f"there is no format '{format}'"
         raise OntologyError(Errors.FORMAT_UNKNOWN.format(path=files[0], reason=reason, formats=", ".join(FORMATS)))
+    if format is not None:  # else that of the files decides
+        check_options(options or {}, [format])
     settings = {"format": format, "strict": strict, "columns": columns, "stop_synonyms": stop_synonyms}
-    return OntologyReader(files, **settings)
+    return OntologyReader(files, **settings, options=options)
 
 
 def _files(paths: Paths) -> tuple[Path, ...]:
@@ -149,4 +163,4 @@ def _files(paths: Paths) -> tuple[Path, ...]:
 
 
 def _stem(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+    return path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem

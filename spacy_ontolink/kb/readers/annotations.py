@@ -10,6 +10,7 @@ OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 OWL = "http://www.w3.org/2002/07/owl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+DCTERMS = "http://purl.org/dc/terms/"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 SYNONYMS: dict[str, Scope] = {

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
-from urllib.parse import urljoin
+from typing import Any
 
-from ...errors import Errors, OntologyError
 from ...types import Entity
 from .annotations import OBO_IN_OWL, OWL, RDF, RDFS, SYNONYMS, Draft
 from .iris import compact, short_name
+from .rdfxml import DESCRIPTION, RESOURCE, absolute, check_rdf, iri_of
 from .report import ReadReport
-from .sources import open_bytes
+from .safe_xml import BASE, LANGUAGE, elements
 
 _FORMAT = "OWL (RDF/XML)"
-_ABOUT, _ID, _RESOURCE = f"{{{RDF}}}about", f"{{{RDF}}}ID", f"{{{RDF}}}resource"
-_CLASS, _AXIOM, _DESCRIPTION = f"{{{OWL}}}Class", f"{{{OWL}}}Axiom", f"{{{RDF}}}Description"
-_LANGUAGE, _BASE = "{http://www.w3.org/XML/1998/namespace}lang", "{http://www.w3.org/XML/1998/namespace}base"
-_MAX_ENTITY = 500
+_CLASS, _AXIOM = f"{{{OWL}}}Class", f"{{{OWL}}}Axiom"
 
 
 def read_owl(path: str | Path, report: ReadReport) -> Iterator[Entity]:
@@ -32,13 +28,13 @@ def read_owl(path: str | Path, report: ReadReport) -> Iterator[Entity]:
             refer to others or to files; in strict mode, at the first empty label or synonym.
     """
     path = Path(path)
-    _check_start(path)
+    check_rdf(path, _FORMAT)
     outline = _Outline()
     for element, base in _nodes(path):
         outline.take(element, base)
     scattered: dict[str, Draft] = {}
     for element, base in _nodes(path):
-        iri = _iri(element, base)
+        iri = iri_of(element, base)
         if element.tag == _AXIOM or iri is None or not outline.classes.get(iri):
             continue
         if len(element) == 0 and iri in outline.scattered:
@@ -65,7 +61,7 @@ class _Outline:
 
     def take(self, element: Any, base: str) -> None:
         """Take note of a node, in the first reading."""
-        iri = _iri(element, base)
+        iri = iri_of(element, base)
         if iri is None:
             if any(child.tag == f"{{{OBO_IN_OWL}}}hasSynonymType" for child in element):
                 self._take_axiom(element, base)
@@ -96,95 +92,35 @@ class _Outline:
                 elif value and value != f"{OWL}Thing":
                     draft.append("parents", self.id_of(value))
             elif value:
-                draft.add(property, value, child.get(_LANGUAGE) or "", self.types.get((iri, property, value), ""))
+                draft.add(property, value, child.get(LANGUAGE) or "", self.types.get((iri, property, value), ""))
             elif property in SYNONYMS or property == f"{RDFS}label":
                 report.problem(f"empty {property.rpartition('#')[2]}", iri, child.sourceline)
 
 
 def _nodes(path: Path) -> Iterator[tuple[Any, str]]:
-    """Yield (element, base IRI) of every class, description and axiom, inner ones first; elements are then emptied."""
-    from lxml import etree
-
-    with open_bytes(path) as file:
-        # _check_start has refused entities that refer to anything, so the rest are plain abbreviations.
-        events = _parse(file, resolve_entities="internal", huge_tree=True)
-        try:
-            base, root = "", None
-            for _, element in events:
-                if root is None:
-                    root = element.getroottree().getroot()
-                    base = root.get(_BASE) or ""
-                if element.tag in (_CLASS, _AXIOM, _DESCRIPTION):
-                    yield element, base
-                if element.getparent() is root:
-                    element.clear()
-                    while element.getprevious() is not None:
-                        del root[0]
-        except etree.XMLSyntaxError as error:
-            raise _not_owl(path, error) from error
-
-
-def _check_start(path: Path) -> None:
-    """Look at the root element and the entities that are declared before it.
-
-    Raises:
-        OntologyError: They are not those of an RDF/XML file that is safe to read.
-    """
-    from lxml import etree
-
-    with open_bytes(path) as file:
-        try:
-            _, root = next(iter(_parse(file, events=("start",), resolve_entities=False)))
-        except (etree.XMLSyntaxError, StopIteration) as error:
-            raise _not_owl(path, error) from error
-        declared = root.getroottree().docinfo.internalDTD
-        for entity in declared.iterentities() if declared is not None else ():
-            content = entity.content or ""
-            if not content or "&" in content or "%" in content or "<" in content or len(content) > _MAX_ENTITY:
-                raise _not_owl(path, f"the XML entity '{entity.name}' is more than a plain abbreviation")
-        if root.tag != f"{{{RDF}}}RDF":
-            name = etree.QName(root).localname
-            raise _not_owl(path, f"its root is <{name}>, not <rdf:RDF>; convert it, with ROBOT for example")
-
-
-def _parse(file: BinaryIO, events: tuple[str, ...] = ("end",), **settings: Any) -> Any:
-    from lxml import etree
-
-    safe = {"load_dtd": False, "no_network": True, "remove_comments": True, "remove_pis": True}
-    return etree.iterparse(file, events=events, **safe, **settings)
-
-
-def _not_owl(path: Path, reason: object) -> OntologyError:
-    line = getattr(reason, "lineno", None)
-    reason = f"line {line}: {reason}" if line else reason or "it is empty"
-    return OntologyError(Errors.NOT_THIS_FORMAT.format(path=path, format=_FORMAT, reason=reason))
+    """Yield (element, base IRI) of every class, description and axiom, inner ones first."""
+    base = None
+    # Whatever OWL has below the root is asked for, properties and individuals too, so that it is emptied in passing.
+    for element in elements(path, _FORMAT, (f"{{{OWL}}}*", DESCRIPTION)):
+        if base is None:
+            base = element.getroottree().getroot().get(BASE) or ""
+        if element.tag in (_CLASS, _AXIOM, DESCRIPTION):
+            yield element, base
 
 
 def _is_class(element: Any, base: str) -> bool:
     kinds = element.iterchildren(tag=f"{{{RDF}}}type")
-    return element.tag == _CLASS or any(kind.get(_RESOURCE) == f"{OWL}Class" for kind in kinds)
+    return element.tag == _CLASS or any(kind.get(RESOURCE) == f"{OWL}Class" for kind in kinds)
 
 
 def _is_top(element: Any) -> bool:
     return element.getparent() is not None and element.getparent().getparent() is None
 
 
-def _iri(element: Any, base: str) -> str | None:
-    """Return the IRI of a node, or None if it has none."""
-    if about := element.get(_ABOUT):
-        return _absolute(about, base)
-    local = element.get(_ID)
-    return _absolute(f"#{local}", base) if local else None
-
-
-def _absolute(reference: str, base: str) -> str:
-    return reference if ":" in reference or not base else urljoin(base, reference)
-
-
 def _value(child: Any, base: str) -> str:
     """Return the IRI or the text that a property element holds; "" for class expressions."""
-    if resource := child.get(_RESOURCE):
-        return _absolute(resource, base)
+    if resource := child.get(RESOURCE):
+        return absolute(resource, base)
     if len(child):
-        return (_iri(child[0], base) or "") if child[0].tag in (_CLASS, _DESCRIPTION) else ""
+        return (iri_of(child[0], base) or "") if child[0].tag in (_CLASS, DESCRIPTION) else ""
     return " ".join((child.text or "").split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,14 @@ class ReadReport:
         self.strict = strict
         self.counts: Counter[str] = Counter()
         self.first: list[tuple[int | None, str, str]] = []
+        self._place = ""
+
+    def part(self, path: str | Path) -> ReadReport:
+        """Return a report on one file of a release of several, which counts here and tells the file with each kind."""
+        part = copy.copy(self)
+        part.path = Path(path)
+        part._place = f" in {part.path.name}"
+        return part
 
     def problem(self, kind: str, detail: str, line: int | None = None) -> None:
         """Count a problem.
@@ -42,6 +51,7 @@ class ReadReport:
 
     def note(self, kind: str, detail: str, line: int | None = None) -> None:
         """Count something worth telling that is no fault of the file's form; never raises."""
+        kind += self._place
         self.counts[kind] += 1
         if len(self.first) < _KEPT:
             self.first.append((line, kind, detail[:200]))

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from ...errors import Errors, OntologyError
+from .options import FORMATS
+from .releases import Release, is_archive
 from .sources import read_head
-
-FORMATS = ("obo", "obographs", "owl", "table", "jsonl")
 
 _BINARY = (
     (b"\x89PNG", "it is a PNG image"),
@@ -19,11 +19,13 @@ _BINARY = (
     (b"\xfd7zXZ", "it is packed with xz; unpack it"),
     (b"\x28\xb5\x2f\xfd", "it is packed with zstd; unpack it"),
 )
+_COMMENTS = rb"(?:#[^\n]*\n\s*)*"
+_TURTLE = re.compile(_COMMENTS + rb"(?:@(?:prefix|base)\b|PREFIX\b|<[A-Za-z][\w+.-]*:[^\s<>]*>\s+<[^\s<>]+>\s)")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UNREAD = (
     (re.compile(rb"(?:<[?!][^>]*>\s*)*<html|<!doctype html", re.IGNORECASE), "it is an HTML page"),
     (re.compile(rb"(?:<[?!][^>]*>\s*)*<(?:owl:)?Ontology\b"), "it is OWL/XML; convert it to RDF/XML or OBO"),
-    (re.compile(rb"@(?:prefix|base)\b|PREFIX\b"), "it is Turtle; convert it to RDF/XML or OBO"),
+    (_TURTLE, "it is Turtle or N-Triples, but not SKOS; convert it to RDF/XML or OBO"),
     (re.compile(rb"Prefix(?:\(|:)|Ontology\("), "it is OWL in functional or Manchester syntax; convert it to OBO"),
     (re.compile(rb"version https://git-lfs"), "it is a Git LFS pointer; fetch the file itself"),
 )
@@ -33,25 +35,38 @@ _OBO = re.compile(
     re.MULTILINE,
 )
 _RDF = re.compile(rb"<(?:\w+:)?RDF\b|22-rdf-syntax-ns#")
+_SKOS = re.compile(rb"www\.w3\.org/2004/02/skos/core#")
+_SKOS_XML = re.compile(rb"<(?:\w+:)?Concept(?:Scheme)?\b|skos/core#Concept(?:Scheme)?\"")
+_OWL_CLASS = re.compile(rb"<(?:\w+:)?Class\b|owl#Class\"")
+_MESH = re.compile(rb"<(?:Descriptor|Supplemental)RecordSet\b")
+_UMLS = re.compile(rb"C\d{7}\|[A-Z]{3}\|[A-Za-z]?\|L\d+\|")
 _GRAPHS = re.compile(rb'"(?:graphs|nodes)"\s*:')
 _SUFFIXES = {".obo": "obo", ".owl": "owl", ".rdf": "owl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "obographs",
              ".csv": "table", ".tsv": "table", ".tab": "table", ".txt": "table"}  # fmt: skip
 
 
 def sniff(path: Path, format: str | None = None) -> str:
-    """Return the format of a file; a ``format`` given by the user is trusted if the file is text of some ontology kind.
+    """Return the format of a file, or of the release in a folder or zip archive.
+
+    A ``format`` given by the user is trusted if it is that of the release, or the file is text of some ontology kind.
 
     Raises:
-        OntologyError: There is no such file, it is a folder, empty, of a kind that no reader reads, or ``format`` is
-            not one of ``FORMATS``.
+        OntologyError: There is no such file, it is a folder or archive without a release, empty, of a kind that no
+            reader reads, or ``format`` is not one of ``FORMATS``.
     """
     if format is not None and format not in FORMATS:
         raise _unknown(path, f"there is no format '{format}'")
+    if is_archive(path) and (release := Release(path).format) is not None:
+        if format in (None, release):
+            return release
+        raise _unknown(path, f"it holds a release in the format '{release}'")
     head = read_head(path)
     utf16 = head.startswith(_UTF16)
     text = (head.decode("utf-16", "ignore").encode("utf-8", "ignore") if utf16 else head).lstrip()
     if not text:
         raise _unknown(path, "the file is empty")
+    if _TURTLE.match(text) and (format == "skos" or (format is None and _SKOS.search(text))):
+        return "skos"
     if (reason := _why_unread(text)) is not None:
         raise _unknown(path, reason)
     found, reason = (format, "") if format is not None else _from_text(text, _suffix(path))
@@ -83,9 +98,11 @@ def _why_unread(head: bytes) -> str | None:
 def _from_text(head: bytes, suffix: str) -> tuple[str | None, str]:
     """Return the format, or None and the reason."""
     if head.startswith(b"<"):
-        return ("owl", "") if _RDF.search(head) else (None, "it is XML, but not RDF/XML")
+        return _from_xml(head)
     if head.startswith(b"{"):
         return _from_json(head, suffix)
+    if _UMLS.match(head):
+        return "umls", ""
     guess = _SUFFIXES.get(suffix)
     if guess != "table" and _OBO.search(head):
         return "obo", ""
@@ -95,6 +112,15 @@ def _from_text(head: bytes, suffix: str) -> tuple[str | None, str]:
     if guess == "table" or (guess is None and re.search(rb"[\t,;|]", first)):
         return "table", ""
     return guess, f"it begins with {first[:40].decode('utf-8', 'replace').strip()!r}"
+
+
+def _from_xml(head: bytes) -> tuple[str | None, str]:
+    if _MESH.search(head):
+        return "mesh", ""
+    if not _RDF.search(head):
+        return None, "it is XML, but neither RDF/XML nor MeSH"
+    # Classes of an ontology may have SKOS labels; a thesaurus has concepts and no classes.
+    return ("skos" if _SKOS_XML.search(head) and _SKOS.search(head) and not _OWL_CLASS.search(head) else "owl"), ""
 
 
 def _from_json(head: bytes, suffix: str) -> tuple[str | None, str]:

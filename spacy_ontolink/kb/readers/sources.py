@@ -6,13 +6,17 @@ import contextlib
 import gzip
 import io
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from ...errors import Errors, OntologyError
 from .report import ReadReport
+
+Place = Path | zipfile.Path
+"""A file, or a member of a zip archive."""
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -20,7 +24,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
+def open_bytes(path: Place) -> Iterator[BinaryIO]:
     """Open a file, unpacking gzip whatever its name says.
 
     Raises:
@@ -31,23 +35,32 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             raise OntologyError(Errors.FILE_MISSING.format(path=path))
         if path.is_dir():
             raise OntologyError(Errors.UNREADABLE.format(path=path, reason="it is a folder; name the file in it"))
-        with path.open("rb") as file:
+        with _open(path) as opened:
+            file = cast(BinaryIO, opened)
             packed = file.read(2) == _GZIP
             file.seek(0)
-            # GzipFile reads lines in Python, a BufferedReader around it in C.
-            unpacked = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), 1 << 16) if packed else file
-            yield cast(BinaryIO, unpacked)
-    except (OSError, EOFError, zlib.error) as error:
+            raw = gzip.GzipFile(fileobj=file) if packed else file
+            # These read lines in Python, a BufferedReader around them in C.
+            slow = isinstance(raw, gzip.GzipFile | zipfile.ZipExtFile)
+            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), 1 << 16) if slow else raw)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise OntologyError(Errors.UNREADABLE.format(path=path, reason=error)) from error
 
 
-def read_head(path: Path, size: int = 1 << 16) -> bytes:
+def _open(path: Place) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except RuntimeError as error:  # a member that is encrypted, or packed in an unusual way
+        raise OSError(str(error)) from error
+
+
+def read_head(path: Place, size: int = 1 << 16) -> bytes:
     """Return the first ``size`` bytes of the unpacked file, without a byte order mark."""
     with open_bytes(path) as file:
         return file.read(size).removeprefix(_BOM)
 
 
-def read_lines(path: Path, report: ReadReport) -> Iterator[tuple[int, str]]:
+def read_lines(path: Place, report: ReadReport) -> Iterator[tuple[int, str]]:
     """Yield each line with its number from 1, without line end.
 
     A line that is not UTF-8 is read as Latin-1 and counted. Only line feed, carriage return or both

@@ -1,0 +1,237 @@
+"""Cost against the number of names: ``python benchmarks/scale.py``.
+
+Names are scientific names of the NCBI taxonomy, a random part of them or all, in "doubled" with one derived synonym
+each (the first word abbreviated, or the words turned round); and the MeSH dictionary of BC5CDR with its development
+mentions. Mentions of the taxonomy are names with a word dropped or added, or a letter dropped or changed.
+Every step runs in a process of its own, whose CPU time and largest memory are taken. ``--only CASE`` measures one case
+and keeps the rows of the others.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import csv
+import gzip
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import spacy
+from common import RESULTS, cpu_seconds, parser, save
+from spacy.tokens import Doc, Span
+
+from spacy_ontolink.components.spans import candidate_ids
+from spacy_ontolink.files import read_json
+from spacy_ontolink.indexes.checking import measure_recall
+from spacy_ontolink.indexes.exact import make_exact_index
+from spacy_ontolink.types import Mention
+
+SEED, N_MENTIONS, N_EXACT, K, WORKERS = 0, 2048, 256, 64, 2
+SIZES = {"10,000": 10_000, "100,000": 100_000, "300,000": 300_000, "1,000,000": 1_000_000, "all": None}
+DOUBLED, MESH = "all, doubled", "bc5cdr"
+CASES = (*SIZES, DOUBLED, MESH)
+GIB = 1 << 30
+
+
+def taxa(data: Path) -> Iterator[tuple[str, str]]:
+    """Yield id and scientific name."""
+    with gzip.open(data / "scale" / "ncbitaxon_scientific_names.tsv.gz", "rt", encoding="utf-8") as file:
+        for line in file:
+            id, name = line.rstrip("\n").split("\t")
+            yield f"NCBITaxon:{id}", name
+
+
+def derived(name: str) -> str:
+    """Make a synonym of a name."""
+    first, *rest = name.split(" ")
+    return f"{first[0]}. {' '.join(rest)}" if rest and len(first) > 1 else f"{name} (taxon)"
+
+
+def varied(name: str, chance: random.Random) -> str:
+    """Write a name as a text might."""
+    words = name.split(" ")
+    at = chance.randrange(len(words))
+    word = words[at]
+    letter = chance.randrange(max(1, len(word)))
+    match chance.randrange(4):
+        case 0 if len(words) > 1:
+            del words[at]
+        case 1 if len(word) > 3:
+            words[at] = word[:letter] + word[letter + 1 :]
+        case 2:
+            words[at] = word[:letter] + chance.choice("abcdefghijklmnopqrstuvwxyz") + word[letter + 1 :]
+        case _:
+            words.append(chance.choice(["strain", "gene", "cells", "isolate"]))
+    return " ".join(words)
+
+
+def prepare(case: str, data: Path, scratch: Path) -> Path:
+    """Write the ontology of a case and its mentions; return the file of the ontology."""
+    chance = random.Random(SEED)
+    if case == MESH:
+        corpus = data / "corpora" / "bc5cdr"
+        with (corpus / "dev.jsonl").open(encoding="utf-8") as file:
+            texts = sorted({mention["text"] for line in file for mention in json.loads(line)["mentions"]})
+        (scratch / "mentions.json").write_text(json.dumps(texts[:N_MENTIONS]))
+        return corpus / "dictionary.jsonl.gz"
+    rows = list(taxa(data))
+    if size := SIZES.get(case):
+        rows = chance.sample(rows, size)
+    with (scratch / "taxa.tsv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, delimiter="\t")
+        table.writerow(["id", "name", "synonyms"])
+        table.writerows((id, name, derived(name) if case == DOUBLED else "") for id, name in rows)
+    texts = [varied(name, chance) for _, name in chance.sample(rows, N_MENTIONS)]
+    (scratch / "mentions.json").write_text(json.dumps(texts))
+    return scratch / "taxa.tsv"
+
+
+def build(ontology: str, out: str) -> dict[str, Any]:
+    """Build a lexical pipeline as the command does."""
+    from spacy_ontolink.cli.build import build as command
+
+    seconds, _ = cpu_seconds(lambda: command([Path(ontology)], Path(out), overwrite=True))
+    manifest = read_json(Path(out) / "ontolink_retriever" / "space" / "manifest.json")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+    disk = sum(file.stat().st_size for file in Path(out).rglob("*") if file.is_file()) / GIB
+    return {
+        "names": manifest["kb"]["names"],
+        "index": manifest["index"]["kind"],
+        "build_cpu_seconds": round(seconds, 1),
+        "build_peak_gib": round(peak, 2),
+        "disk_gib": round(disk, 2),
+    }
+
+
+def memory(process: str = "self") -> dict[str, float]:
+    """Resident, proportional and private memory of a process in GiB."""
+    text = Path(f"/proc/{process}/smaps_rollup").read_text()
+    kib = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines()[1:]}
+    private = kib["Private_Clean"] + kib["Private_Dirty"]
+    return {"rss": kib["Rss"] / (1 << 20), "pss": kib["Pss"] / (1 << 20), "private": private / (1 << 20)}
+
+
+def documents(nlp: Any, texts: list[str]) -> list[Doc]:
+    """One document per mention."""
+    docs = []
+    for text in texts:
+        doc = nlp.make_doc(text)
+        doc.set_ents([Span(doc, 0, len(doc), label="TAXON")])
+        docs.append(doc)
+    return docs
+
+
+def link(out: str, mentions: str) -> dict[str, Any]:
+    """Open, link the mentions, and compare some of them with exact search."""
+    texts = json.loads(Path(mentions).read_text())
+    spacy.blank("en")
+    start = time.perf_counter()
+    nlp = spacy.load(out)
+    opened = time.perf_counter() - start
+    resident = memory()["rss"]
+    docs = documents(nlp, texts)
+    seconds, _ = cpu_seconds(lambda: list(nlp.pipe(docs)))
+    space = nlp.get_pipe("ontolink_retriever").space
+    exact = make_exact_index()
+    exact.build(space.rows, len(space.kb))
+    queries = space.encoder.encode_mentions([Mention(text) for text in texts[:N_EXACT]])
+    exact_seconds, _ = cpu_seconds(lambda: exact.search(queries, K))
+    return {
+        "open_seconds": round(opened, 2),
+        "resident_gib": round(resident, 2),
+        "mentions_per_cpu_second": round(len(texts) / seconds, 1),
+        "exact_mentions_per_cpu_second": round(N_EXACT / exact_seconds, 1),
+        "recall_at_64_against_exact": measure_recall(space.index, exact, queries),
+    }
+
+
+def share(out: str, mentions: str) -> dict[str, Any]:
+    """Link with several processes, and look at the memory that they share."""
+    from threading import Event, Thread
+
+    nlp = spacy.load(out)
+    docs = documents(nlp, json.loads(Path(mentions).read_text()))
+    list(nlp.pipe(docs[:64]))
+    seen: list[list[dict[str, float]]] = []
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+            try:
+                seen.append([memory(child) for child in children])
+            except OSError:  # it ended just now
+                continue
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    linked = list(nlp.pipe(docs * 2, n_process=WORKERS, batch_size=128))
+    seconds = time.perf_counter() - start
+    done.set()
+    watcher.join()
+    workers = max((one for one in seen if one), key=lambda one: sum(worker["pss"] for worker in one))
+    return {
+        "workers": WORKERS,
+        "linked": sum(bool(candidate_ids(doc.ents[0])) for doc in linked),
+        "mentions_per_second_of_workers": round(len(linked) / seconds, 1),
+        "worker_rss_gib": round(float(np.mean([one["rss"] for one in workers])), 2),
+        "worker_pss_gib": round(float(np.mean([one["pss"] for one in workers])), 2),
+        "worker_private_gib": round(float(np.mean([one["private"] for one in workers])), 2),
+    }
+
+
+STEPS = {"build": build, "link": link, "share": share}
+
+
+def in_own_process(step: str, *arguments: Path) -> dict[str, Any]:
+    """Run one of ``STEPS`` in a new process."""
+    command = [sys.executable, __file__, "--step", step, *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return facts
+
+
+def measured(case: str, data: Path, scratch: Path) -> dict[str, Any]:
+    """Measure one case."""
+    ontology, out, mentions = prepare(case, data, scratch), scratch / "pipeline", scratch / "mentions.json"
+    row = {"case": case, **in_own_process("build", ontology, out)}
+    row |= in_own_process("link", out, mentions)
+    return row | in_own_process("share", out, mentions)
+
+
+def main() -> None:
+    """Measure the cases, smallest first; each is saved as it ends."""
+    made = parser(__doc__)
+    made.add_argument("--only", choices=CASES, action="append", help="measure this case; may be repeated")
+    made.add_argument("--scratch", type=Path, help="folder for the pipelines, some GiB [default: the system's]")
+    made.add_argument("--step", nargs="+", help=argparse.SUPPRESS)
+    given = made.parse_args()
+    if given.step:
+        step, *arguments = given.step
+        sys.stdout.write(json.dumps(STEPS[step](*arguments)) + "\n")
+        return
+    file = RESULTS / "scale.json"
+    rows = {row["case"]: row for row in read_json(file)["rows"]} if file.exists() else {}
+    for case in given.only or CASES:
+        with tempfile.TemporaryDirectory(dir=given.scratch) as scratch:
+            rows[case] = measured(case, given.data, Path(scratch))
+        sys.stderr.write(f"{rows[case]}\n")
+        ordered = [rows[name] for name in CASES if name in rows]
+        save("scale", "python benchmarks/scale.py", ordered, seed=SEED, k=K, mentions=N_MENTIONS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Search in millions of sparse rows: inverted lists of rare n-grams propose rows, which are then scored exactly."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ConfigError, Errors, StateError
+from ..files import read_json, write_json
+from ..types import Bools1d, EntityRows, Hits
+from ..vectors import Vectors
+from .checking import advise, measure_recall, partly_forgotten
+from .exact import ExactIndex
+from .postings import Postings
+from .ranking import no_hits
+from .recent import RecentMasks
+from .rescoring import EntityScorer
+
+FACTS = "inverted.json"
+_QUERIES = 32
+_GROWTH = 4
+_EXACT_ROWS = 20_000  # so few allowed rows are scored faster than they are looked up
+_log = logging.getLogger(__name__)
+
+
+class _Mask(NamedTuple):
+    """The rows that a search may return."""
+
+    rows: Bools1d
+    n_rows: int
+
+
+class InvertedIndex:
+    """Read a query's rarest n-grams, and score the rows that share most of them exactly.
+
+    Scores equal those of the exact index, and only an entity that was not proposed can be missed. A query that finds
+    fewer than K entities reads on, in the end all of its n-grams. Up to some hundred thousand rows the exact index is
+    as fast.
+
+    Args:
+        postings: How many postings (an n-gram in a row) a query reads.
+        rescored: How many rows are then scored exactly.
+        checked: How many rows, a third of their n-grams left out, are used as queries to measure recall against exact
+            search when the index is built.
+        seed: Seed of that sample.
+    """
+
+    def __init__(self, postings: int = 300_000, rescored: int = 8_000, checked: int = 128, seed: int = 0) -> None:
+        for setting, value in {"postings": postings, "rescored": rescored}.items():
+            if value < 1:
+                raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
+        self.postings, self.rescored, self.checked, self.seed = postings, rescored, checked, seed
+        self._lists: Postings | None = None
+        self._recall: float | None = None
+        self._masks: RecentMasks[_Mask] = RecentMasks()
+
+    def build(self, rows: EntityRows, n_entities: int) -> None:
+        """Invert the rows, and measure recall on a sample of them.
+
+        Raises:
+            ConfigError: The rows are not one sparse block.
+        """
+        self._take(rows, n_entities)
+        self._lists = Postings.of(rows.vectors.blocks[0])
+        sample = partly_forgotten(rows.vectors, self.checked, self.seed)
+        self._recall = measure_recall(self, self._exact, sample)
+        advise(_log, "inverted", self._recall, "raise postings or rescored")
+
+    def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
+        """Find the best ``k`` entities per query; see ``types.Index``."""
+        if self._lists is None:
+            raise StateError(Errors.NOT_BUILT)
+        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
+        if mask is not None and mask.n_rows <= _EXACT_ROWS:
+            return self._exact.search(queries, k, allowed)
+        batches = (queries.take(slice(start, start + _QUERIES)) for start in range(0, len(queries), _QUERIES))
+        parts = [self._search(batch, k, mask, self._lists) for batch in batches]
+        return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True))) if parts else no_hits(0, k)
+
+    def to_disk(self, path: Path) -> None:
+        """Write the inverted lists and their facts into the folder ``path``."""
+        if self._lists is None:
+            raise StateError(Errors.NOT_BUILT)
+        self._lists.to_disk(path)
+        write_json(path / FACTS, {"recall": self._recall})
+
+    def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> InvertedIndex:
+        """Open what ``to_disk`` wrote over the same rows.
+
+        Raises:
+            StateError: A file is missing or damaged.
+        """
+        self._take(rows, n_entities)
+        self._lists, self._recall = Postings.from_disk(path), read_json(path / FACTS)["recall"]
+        return self
+
+    def describe(self) -> dict[str, object]:
+        """Kind, settings, and recall at 64 against exact search as measured when built."""
+        return {"kind": "inverted", "postings": self.postings, "rescored": self.rescored, "recall": self._recall}
+
+    def _take(self, rows: EntityRows, n_entities: int) -> None:
+        blocks = rows.vectors.blocks
+        if len(blocks) > 1 or not sp.issparse(blocks[0]):
+            raise ConfigError(Errors.NOT_SPARSE.format(dims=rows.vectors.dims))
+        self._owner = np.asarray(rows.owner)
+        self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
+        self._exact = ExactIndex()
+        self._exact.build(rows, n_entities)
+        self._masks.clear()
+
+    def _mask(self, allowed: Bools1d) -> _Mask:
+        rows = allowed[self._owner]
+        return _Mask(rows, int(rows.sum()))
+
+    def _search(self, queries: Vectors, k: int, mask: _Mask | None, lists: Postings) -> Hits:
+        hits = no_hits(len(queries), k)
+        pending = np.flatnonzero(np.isfinite(queries.norms()))
+        postings, rescored = self.postings, max(self.rescored, k)
+        while len(pending):
+            some = queries.take(pending)
+            rows = list(lists.best_rows(some.blocks[0], postings, rescored, mask.rows if mask else None))
+            found = self._scorer.rank(some, self._owners(rows), k)
+            for mine, new in zip(hits, found, strict=True):
+                mine[pending] = new
+            whole = (lists.needed(some.blocks[0]) <= postings) & (np.array([len(one) for one in rows]) < rescored)
+            pending = pending[(found.entities[:, -1] < 0) & ~whole]
+            postings, rescored = postings * _GROWTH, rescored * _GROWTH
+        return hits
+
+    def _owners(self, rows: list[np.ndarray]) -> np.ndarray:
+        """The entities of some rows per query, (B, most rows), padded with -1."""
+        owners = np.full((len(rows), max((len(one) for one in rows), default=0)), -1, np.int32)
+        for query, one in enumerate(rows):
+            owners[query, : len(one)] = self._owner[one]
+        return owners
+
+
+def make_inverted_index(
+    postings: int = 300_000, rescored: int = 8_000, checked: int = 128, seed: int = 0
+) -> InvertedIndex:
+    """Make ``spacy-ontolink.InvertedIndex.v1``; see ``InvertedIndex``."""
+    return InvertedIndex(postings, rescored, checked, seed)

@@ -1,0 +1,167 @@
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.indexes import inverted, postings
+from spacy_ontolink.indexes.exact import make_exact_index
+from spacy_ontolink.indexes.inverted import make_inverted_index
+from spacy_ontolink.types import EntityRows, Index
+from spacy_ontolink.vectors import Vectors
+
+N_ENTITIES, N_NGRAMS = 3000, 400
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Several shards, and no mask so small that the exact index takes over."""
+    monkeypatch.setattr(postings, "_SHARD", 1000)
+    monkeypatch.setattr(inverted, "_EXACT_ROWS", 0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows of some ten n-grams, a few of which are in most rows, as in the names of an ontology."""
+    rng = np.random.default_rng(0)
+    owner = np.repeat(np.arange(N_ENTITIES), rng.integers(1, 4, N_ENTITIES)).astype(np.int32)
+    share = 1 / np.arange(1, N_NGRAMS + 1) ** 0.9
+    has = rng.random((len(owner), N_NGRAMS)) < np.minimum(share, 0.6)
+    idf = np.log(len(owner) / (1 + has.sum(axis=0)))
+    block = sp.csr_matrix((has * idf).astype(np.float32))
+    return EntityRows(Vectors((block,)).normalised(), owner, np.arange(len(owner), dtype=np.int32))
+
+
+@pytest.fixture
+def queries(rows):
+    rng = np.random.default_rng(1)
+    block = rows.vectors.blocks[0][rng.choice(len(rows.owner), 70, replace=False)].copy()
+    block.data *= rng.random(len(block.data)) > 0.3
+    block.eliminate_zeros()
+    return Vectors((block,)).normalised()
+
+
+def built(rows, **settings):
+    index = make_inverted_index(**settings)
+    index.build(rows, N_ENTITIES)
+    return index
+
+
+def exact_hits(rows, queries, k, allowed=None):
+    index = make_exact_index()
+    index.build(rows, N_ENTITIES)
+    return index.search(queries, k, allowed)
+
+
+def assert_same(hits, expected):
+    for mine, theirs in zip(hits, expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_with_all_postings_it_is_the_exact_index(rows, queries):
+    index = built(rows, postings=10**7, rescored=10**5)
+    assert isinstance(index, Index)
+    assert index.describe()["recall"] == 1.0
+    for k in (1, 5, 64, N_ENTITIES):
+        assert_same(index.search(queries, k), exact_hits(rows, queries, k))
+
+
+def test_few_postings_cost_recall_but_no_exactness_of_scores(rows, queries):
+    index = built(rows, postings=300, rescored=100)
+    hits, every = index.search(queries, 10), exact_hits(rows, queries, N_ENTITIES)
+    found = [len(set(a) & set(b)) for a, b in zip(hits.entities, every.entities[:, :10], strict=True)]
+    assert 0.5 < sum(found) / (10 * len(found)) < 1
+    for number, entities in enumerate(hits.entities):
+        score = dict(zip(every.entities[number], every.scores[number], strict=True))
+        np.testing.assert_array_equal(hits.scores[number], [score[entity] for entity in entities])
+        assert (rows.owner[hits.rows[number]] == entities).all()
+    assert 0.3 < index.describe()["recall"] < 1
+
+
+def test_a_query_reads_on_until_it_has_k_entities(rows, queries):
+    index = built(rows, postings=1, rescored=1)
+    hits, expected = index.search(queries, 40), exact_hits(rows, queries, 40)
+    np.testing.assert_array_equal(hits.entities >= 0, expected.entities >= 0)
+
+
+def test_only_allowed_entities(rows, queries):
+    allowed = np.arange(N_ENTITIES) % 3 == 0
+    index = built(rows, postings=10**7, rescored=10**5)
+    assert_same(index.search(queries, 20, allowed), exact_hits(rows, queries, 20, allowed))
+    assert (index.search(queries, 5, np.zeros(N_ENTITIES, bool)).entities == -1).all()
+
+
+def test_few_allowed_rows_are_all_compared(rows, queries, monkeypatch):
+    monkeypatch.setattr(inverted, "_EXACT_ROWS", 10**6)
+    allowed = np.arange(N_ENTITIES) < 50
+    index = built(rows, postings=1, rescored=1)
+    assert_same(index.search(queries, 20, allowed), exact_hits(rows, queries, 20, allowed))
+
+
+def test_batches_change_nothing(rows, queries):
+    index = built(rows, postings=500, rescored=200)
+    together = index.search(queries, 8)
+    for number in range(0, len(queries), 7):
+        alone = index.search(queries.take(slice(number, number + 1)), 8)
+        for one, all_of_them in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(one[0], all_of_them[number])
+
+
+def test_queries_of_nothing_find_nothing(rows):
+    index = built(rows)
+    empty = Vectors((sp.csr_matrix((3, N_NGRAMS), dtype=np.float32),))
+    odd = Vectors((sp.csr_matrix(np.full((1, N_NGRAMS), np.nan, np.float32)),))
+    assert (index.search(empty, 4).entities == -1).all()
+    assert (index.search(odd, 4).entities == -1).all()
+    assert index.search(empty.take(slice(0, 0)), 4).entities.shape == (0, 4)
+
+
+def test_no_rows():
+    none = EntityRows(Vectors((sp.csr_matrix((0, N_NGRAMS), dtype=np.float32),)), np.empty(0, np.int32), np.empty(0))
+    index = make_inverted_index()
+    index.build(none, 0)
+    query = Vectors((sp.csr_matrix(np.ones((1, N_NGRAMS), np.float32)),))
+    assert (index.search(query, 3).entities == -1).all()
+    assert index.describe()["recall"] is None
+
+
+def test_saved_opened_and_pickled(rows, queries, tmp_path):
+    index = built(rows, postings=500, rescored=200)
+    index.to_disk(tmp_path)
+    opened = make_inverted_index(500, 200).from_disk(tmp_path, rows, N_ENTITIES)
+    assert opened.describe() == index.describe()
+    for other in (opened, pickle.loads(pickle.dumps(index))):
+        assert_same(other.search(queries, 9), index.search(queries, 9))
+
+
+@pytest.mark.parametrize("name", [postings.FILE, inverted.FACTS])
+def test_a_missing_file_is_named(rows, tmp_path, name):
+    built(rows).to_disk(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(StateError, match=name):
+        make_inverted_index().from_disk(tmp_path, rows, N_ENTITIES)
+
+
+def test_low_recall_is_said(rows, caplog):
+    built(rows, postings=1, rescored=1)
+    assert "raise postings or rescored" in caplog.text
+
+
+def test_dense_rows_are_refused(rows):
+    dense = rows._replace(vectors=Vectors((np.ones((len(rows.owner), 4), np.float32),)))
+    with pytest.raises(ConfigError, match="sparse rows only"):
+        make_inverted_index().build(dense, N_ENTITIES)
+
+
+@pytest.mark.parametrize("settings", [{"postings": 0}, {"rescored": -1}])
+def test_settings_that_make_no_sense(settings):
+    with pytest.raises(ConfigError, match="a positive number"):
+        make_inverted_index(**settings)
+
+
+def test_not_built(queries, tmp_path):
+    with pytest.raises(StateError, match="not built"):
+        make_inverted_index().search(queries, 3)
+    with pytest.raises(StateError, match="not built"):
+        make_inverted_index().to_disk(tmp_path)
