@@ -110,7 +110,9 @@ def rows_of(name: str, race_set: RaceSet, results: dict[str, dict[str, Any]]) ->
             continue
         ours = [other for other in figures if other.startswith("ontolink") and other != method]
         against = {
-            other: {f"recall_at_{at}": difference(hit[other][at], hit[method][at]) for at in hit[method]}
+            other: {
+                f"recall_at_{at}": difference(hit[other][at], hit[method][at], race_set.document) for at in hit[method]
+            }
             for other in ([] if method.startswith("ontolink") else ours)
         }
         rows.append({**row, **figures[method], "ours_minus_this": against})

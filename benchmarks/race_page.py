@@ -24,7 +24,8 @@ Build and search are CPU-seconds of all threads, reading files and importing lib
 three searches counts. Memory is the most that the process held, libraries included. Ratios are to the one of ours that
 searches alike, `ontolink lexical`, for MiniLM `ontolink hybrid, MiniLM`, in the same run; above 1, ours is faster. Over
 sets they are geometric means.
-Differences are ours (the same one) less the peer's, in points, with the 95 % interval of a bootstrap over mentions.
+Differences are ours (the same one) less the peer's, in points, with the 95 % interval of a paired bootstrap that draws
+whole documents; in the sets without documents, each mention is one.
 
 A method that a set's table lacks was not run on it, for want of time. Not raced: xMEN, whose n-grams are scispaCy's
 code; QuickUMLS, which reads UMLS files only, and whose matcher is SimString; text2term, PolyFuzz and string-grouper,

@@ -22,12 +22,12 @@ def load():
 
 def test_difference_tells_ahead_from_level(load):
     difference = load("racing.scoring").difference
-    theirs = np.array([True, False] * 200)
-    assert difference(theirs, theirs) == {"difference": 0.0, "low": 0.0, "high": 0.0}
-    better = difference(np.ones(400, bool), theirs)
+    theirs, apart = np.array([True, False] * 200), range(400)
+    assert difference(theirs, theirs, apart) == {"difference": 0.0, "low": 0.0, "high": 0.0}
+    better = difference(np.ones(400, bool), theirs, apart)
     assert better["difference"] == 0.5
     assert 0.4 < better["low"] < 0.5 < better["high"] < 0.6
-    swapped = difference(~theirs, theirs)  # as good, on other mentions
+    swapped = difference(~theirs, theirs, apart)  # as good, on other mentions
     assert swapped["low"] < 0 < swapped["high"]
 
 
@@ -65,7 +65,7 @@ def test_a_race_between_two_runs_and_is_laid_out(load, tmp_path):
     race, page = load("race"), load("race_page")
     text_of = [0, 1, 1] * 10
     gold = [{"ab"[text]} for text in text_of]
-    race_set = load("racing.sets").RaceSet(tmp_path, 3, ["x", "y"], text_of, gold, [*range(30)])
+    race_set = load("racing.sets").RaceSet(tmp_path, 3, ["x", "y"], text_of, gold, [*range(30)], [*range(30)])
     common = {"after": None, "documents": False, "build_cpu": 2.0, "search_cpu": 0.5, "peak_mb": 10.0, "versions": {}}
     results = {
         "ontolink lexical": {**common, "found": [["a"], ["b"]]},
@@ -81,7 +81,7 @@ def test_a_race_between_two_runs_and_is_laid_out(load, tmp_path):
 
 def test_a_run_far_over_the_limit_is_not_started(load, tmp_path):
     race, race_set = load("race"), load("racing.sets").RaceSet
-    then = race_set(tmp_path, 10, ["x"], [0], [{"a"}], [0])
-    now = race_set(tmp_path, 1000, ["x"], [0], [{"a"}], [0])
+    then = race_set(tmp_path, 10, ["x"], [0], [{"a"}], [0], [0])
+    now = race_set(tmp_path, 1000, ["x"], [0], [{"a"}], [0], [0])
     assert "build over the limit" in race.foreseen((then, {"build_cpu": 90.0, "search_cpu": 0.0}), now, 600)
     assert race.foreseen((then, {"build_cpu": 1.0, "search_cpu": 1.0}), now, 600) == ""

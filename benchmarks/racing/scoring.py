@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spacy_ontolink.metrics.resampling import Resampling
+
 DEPTHS = (1, 64)
-DRAWS, SEED, LEVEL = 10_000, 0, 0.95
+DRAWS, SEED, LEVEL = 1000, 0, 0.95
 
 
 def hits(found: Sequence[Sequence[str]], gold: Sequence[set[str]]) -> dict[int, np.ndarray]:
@@ -19,15 +21,11 @@ def hits(found: Sequence[Sequence[str]], gold: Sequence[set[str]]) -> dict[int, 
     }
 
 
-def difference(ours: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
-    """Return the difference of two recalls over the same mentions, and its bootstrap confidence interval.
+def difference(ours: np.ndarray, theirs: np.ndarray, documents: Sequence[int]) -> dict[str, Any]:
+    """Return the difference of two recalls over the same mentions, and its interval by the paired bootstrap.
 
-    Of a mention, only the difference of its two hits counts, -1, 0 or 1; so drawing mentions with replacement is
-    drawing the counts of these three from a multinomial.
+    Whole documents are drawn, whose numbers are given by mention.
     """
-    n = len(ours)
-    pairs = ours.astype(int) - theirs.astype(int)
-    shares = np.array([np.mean(pairs == value) for value in (-1, 0, 1)])
-    drawn = np.random.default_rng(SEED).multinomial(n, shares, DRAWS)
-    low, high = np.quantile((drawn[:, 2] - drawn[:, 0]) / n, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return {"difference": float(pairs.mean()), "low": float(low), "high": float(high)}
+    gain = ours.astype(float) - theirs.astype(float)
+    interval = Resampling(documents, DRAWS, SEED, LEVEL).interval_of_mean(gain) or [-1.0, 1.0]
+    return {"difference": float(gain.mean()), "low": interval[0], "high": interval[1]}

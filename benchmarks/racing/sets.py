@@ -29,6 +29,7 @@ class RaceSet(NamedTuple):
         text_of: The number of the text of each mention that has a gold id.
         gold: The live ids of each of these; empty where the ontology knows none.
         place: The number of each of these among all mentions of ``documents.jsonl``.
+        document: The number of the document that each of these stands in.
     """
 
     folder: Path
@@ -37,6 +38,7 @@ class RaceSet(NamedTuple):
     text_of: list[int]
     gold: list[set[str]]
     place: list[int]
+    document: list[int]
 
 
 def write_set(name: str, data: Path, folder: Path) -> RaceSet:
@@ -56,7 +58,8 @@ def write_set(name: str, data: Path, folder: Path) -> RaceSet:
         documents = [json.loads(line) for line in (corpus / "test.jsonl").read_text("utf-8").splitlines()]
     live = [entity for entity in entities if not entity.obsolete and entity.name]
     _write(folder / "entities.jsonl", map(_plain, live))
-    mentions = [mention for document in documents for mention in document["mentions"]]
+    found = [(number, mention) for number, document in enumerate(documents) for mention in document["mentions"]]
+    mentions = [mention for _, mention in found]
     place = [number for number, mention in enumerate(mentions) if mention["kb_ids"]]
     number_of: dict[str, int] = {}
     text_of = [number_of.setdefault(mentions[at]["text"], len(number_of)) for at in place]
@@ -66,7 +69,7 @@ def write_set(name: str, data: Path, folder: Path) -> RaceSet:
     kb = KnowledgeBase.from_entities(entities, name=name, report=report)
     gold = [_live(kb, mentions[at]) for at in place]
     n_names = sum(1 + len(entity.synonyms) for entity in live)
-    return RaceSet(folder, n_names, [*number_of], text_of, gold, place)
+    return RaceSet(folder, n_names, [*number_of], text_of, gold, place, [found[at][0] for at in place])
 
 
 def _plain(entity: Entity) -> dict[str, Any]:
