@@ -7,6 +7,8 @@ from typing import Any
 
 from common import HERE, RESULTS, percent
 from drift_page import NOTE, drift
+from race_page import NOTE as RACE_NOTE
+from race_page import race
 from scale_page import scale_page
 
 INTRO = """# Benchmarks
@@ -83,6 +85,16 @@ def speed(result: dict[str, Any]) -> list[str]:
     """Lay single figures out."""
     rows = [f"| {row['what']} | {row['value']:,} {row.get('unit', '')} |" for row in result["rows"]]
     return ["| what | value |", "|---|--:|", *rows]
+
+
+def profile(result: dict[str, Any]) -> list[str]:
+    """Lay out the share of each part, encoders side by side."""
+    encoders = dict.fromkeys(row["encoder"] for row in result["rows"])
+    shares = {(row["part"], row["encoder"]): percent(row["share"]) for row in result["rows"]}
+    lines = [f"{result['n']:,} mentions.", "", f"| part | {' | '.join(f'{name}, %' for name in encoders)} |",
+             "|---|" + "--:|" * len(encoders)]  # fmt: skip
+    parts = dict.fromkeys(row["part"] for row in result["rows"])
+    return lines + [f"| {part} | {' | '.join(shares[part, name] for name in encoders)} |" for part in parts]
 
 
 def updates(result: dict[str, Any]) -> list[str]:
@@ -236,6 +248,13 @@ SECTIONS = {
         "median of one client that asks alone. `--queue 64`, so that a run of seconds fills it; medians of three "
         "rounds, sums of requests and errors.",
     ),
+    "profile": (
+        "Where the time goes, Human Phenotype Ontology",
+        profile,
+        "Shares of the CPU-seconds for linking mentions through the component, each mention a document of its own: "
+        "half of the EXACT synonyms, taken out of the ontology.",
+    ),
+    "race": ("A race against the peers", race, RACE_NOTE),
     "prefix": (
         "Speed, yes-no reranking",
         speed,
