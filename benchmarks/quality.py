@@ -26,6 +26,7 @@ from spacy_ontolink.encoders.definitions import make_definition_encoder
 from spacy_ontolink.encoders.hybrid import make_hybrid_encoder
 from spacy_ontolink.encoders.lexical import make_lexical_encoder
 from spacy_ontolink.encoders.sentence import SentenceEncoder
+from spacy_ontolink.encoders.synonyms import make_synonym_encoder
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.readers import read_ontology
 from spacy_ontolink.types import Encoder, EntityRows
@@ -44,13 +45,18 @@ class SharedRows(SentenceEncoder):
         return self._rows[kb.hash]
 
 
+def make_default() -> Encoder:
+    """Make the default encoder."""
+    return make_synonym_encoder(make_lexical_encoder())
+
+
 def encoders(minilm: str | None) -> dict[str, Callable[[], Encoder]]:
     """Return what makes the encoders to measure."""
     if not minilm:
-        return {"lexical": make_lexical_encoder}
+        return {"n-grams only": make_lexical_encoder, "lexical": make_default}
     return {
         "MiniLM": lambda: SharedRows(minilm),
-        "hybrid": lambda: make_hybrid_encoder(make_lexical_encoder(), SharedRows(minilm)),
+        "hybrid": lambda: make_hybrid_encoder(make_default(), SharedRows(minilm)),
     }
 
 

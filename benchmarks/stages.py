@@ -39,9 +39,10 @@ SETTINGS = {
 
 
 def pipeline(dictionary: Path) -> Language:
-    """Make the pipeline of configs/light.cfg without its fusion."""
+    """Make the pipeline of configs/light.cfg without its fusion, on n-grams alone."""
     nlp = spacy.blank("en")
-    nlp.add_pipe("ontolink_retriever", config={"ontology": str(dictionary)})
+    encoder = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
+    nlp.add_pipe("ontolink_retriever", config={"ontology": str(dictionary), "encoder": encoder})
     nlp.add_pipe("ontolink_surface_rerank", config={"pooling": 0.1, "name_pooling": 0.5})
     return nlp
 

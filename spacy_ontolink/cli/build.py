@@ -110,7 +110,8 @@ def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
     from ..encoders.learned import is_model
     from ..errors import ConfigError, Errors
 
-    lexical = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
+    counted = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
+    lexical = {"@ontolink_encoders": "spacy-ontolink.SynonymEncoder.v1", "encoder": counted}
     kind = "NgramEncoder" if is_model(name) else "SentenceEncoder"
     dense = {"@ontolink_encoders": f"spacy-ontolink.{kind}.v1", "model": name}
     if name == "lexical":

@@ -15,7 +15,10 @@ __all__ = ["OntologyRetriever", "make_retriever"]
 DEFAULT_CONFIG = {
     "ontology": None,
     "built_from": [],
-    "encoder": {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"},
+    "encoder": {
+        "@ontolink_encoders": "spacy-ontolink.SynonymEncoder.v1",
+        "encoder": {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"},
+    },
     "index": {"@ontolink_indexes": "spacy-ontolink.AutoIndex.v1"},
     "reformulator": None,
     "k": 64,

@@ -43,6 +43,11 @@ class DefinitionEncoder:
         return getattr(self.encoder, "uses_context", False)
 
     @property
+    def n_blocks(self) -> int:
+        """That of the other encoder."""
+        return getattr(self.encoder, "n_blocks", 1)
+
+    @property
     def progress(self) -> Progress | None:
         """The report of the other encoder."""
         return getattr(self.encoder, "progress", None)

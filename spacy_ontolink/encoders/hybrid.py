@@ -49,6 +49,11 @@ class HybridEncoder:
         return (self.lexical, 1.0 - self.weight), (self.dense, self.weight)
 
     @property
+    def n_blocks(self) -> int:
+        """How many blocks its vectors have: those of the lexical part, then those of the dense one."""
+        return sum(getattr(part, "n_blocks", 1) for part, _ in self.parts)
+
+    @property
     def progress(self) -> Progress | None:
         """The report of the dense part, which takes nearly all the time."""
         return getattr(self.dense, "progress", None)

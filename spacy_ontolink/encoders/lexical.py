@@ -1,4 +1,4 @@
-"""The default encoder: TF-IDF over character n-grams of words. No torch, no training, milliseconds to load."""
+"""TF-IDF over character n-grams of words. No torch, no training, milliseconds to load."""
 
 from __future__ import annotations
 

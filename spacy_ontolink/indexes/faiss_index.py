@@ -40,7 +40,7 @@ class _Mask(NamedTuple):
 
 
 class FaissIndex:
-    """Index the dense block of the rows; a sparse block beside it is searched exactly, or by inverted lists.
+    """Index the widest dense block of the rows; those beside it are searched exactly, or by inverted lists.
 
     The entities that either block proposes are scored exactly over all their rows and blocks, so scores equal those of
     the exact index, and only an entity that was not proposed can be missed. A query that cannot be answered so (too few
@@ -169,9 +169,10 @@ class FaissIndex:
 
     def _take(self, rows: EntityRows, n_entities: int) -> None:
         blocks = rows.vectors.blocks
-        place = next((number for number, block in enumerate(blocks) if not sp.issparse(block)), None)
-        if place is None:
+        dense = [number for number, block in enumerate(blocks) if not sp.issparse(block)]
+        if not dense:
             raise ConfigError(Errors.NO_DENSE_BLOCK.format(dims=rows.vectors.dims))
+        place = max(dense, key=rows.vectors.dims.__getitem__)
         self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
@@ -181,11 +182,11 @@ class FaissIndex:
         self._masks.clear()
 
     def _index_beside(self, others: Vectors | None) -> Index | None:
-        """An unbuilt index for the other blocks, inverted for so many sparse rows that looking up is faster."""
+        """An unbuilt index for the other blocks, inverted for so many rows that looking up is faster."""
         if others is None:
             return None
-        only_sparse = len(others.blocks) == 1 and sp.issparse(others.blocks[0])
-        return InvertedIndex() if only_sparse and len(others) > INVERTED_ROWS else ExactIndex()
+        inverted = len(others) > INVERTED_ROWS and any(map(sp.issparse, others.blocks))
+        return InvertedIndex() if inverted else ExactIndex()
 
     def _rows_beside(self, rows: EntityRows) -> EntityRows:
         return rows._replace(vectors=self._others(rows.vectors) or rows.vectors)

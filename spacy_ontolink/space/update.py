@@ -50,16 +50,17 @@ def update(old: EntitySpace, kb: KnowledgeBase, index: Index, *, refit: bool = T
     """
     diff = compare(old.kb, kb)
     encoder = _fitted(old.encoder, kb) if refit else old.encoder
-    n_blocks = len(old.plain.vectors.blocks)
+    blocks = old.plain.vectors.blocks
     encoded: dict[str, Bools1d] = {}
     columns: list[EntityRows] = []
-    parts, old_parts = _parts(encoder, n_blocks), _parts(old.encoder, n_blocks)
-    for number, ((part, weight), (before, _)) in enumerate(zip(parts, old_parts, strict=True)):
+    stop = 0
+    for (part, weight), (before, _) in zip(_parts(encoder), _parts(old.encoder), strict=True):
+        start, stop = stop, stop + getattr(before, "n_blocks", 1)
         stale = np.ones(len(kb), np.bool_)
         if part.id == before.id:
             stale = diff.reembed() if getattr(part, "by_name", False) else diff.touched
-        block = old.plain.vectors if len(parts) == 1 else Vectors((old.plain.vectors.blocks[number],))
-        columns.append(_rows(part, weight, old.plain._replace(vectors=block), diff, stale))
+        own = Vectors(blocks if weight is None else blocks[start:stop])
+        columns.append(_rows(part, weight, old.plain._replace(vectors=own), diff, stale))
         kind = type(part).__name__
         encoded[kind] = encoded.get(kind, False) | stale
     plain = columns[0]._replace(vectors=Vectors(tuple(block for rows in columns for block in rows.vectors.blocks)))
@@ -73,10 +74,10 @@ def _fitted(encoder: Encoder, kb: KnowledgeBase) -> Encoder:
     return encoder if fitted.id == encoder.id else fitted
 
 
-def _parts(encoder: Encoder, n_blocks: int) -> tuple[tuple[Encoder, float | None], ...]:
-    """Return the encoders that make one block each, with their weights; one that makes all of them has none."""
-    parts: tuple[tuple[Encoder, float | None], ...] = getattr(encoder, "parts", ())
-    return parts if len(parts) == n_blocks else ((encoder, None),)
+def _parts(encoder: Encoder) -> tuple[tuple[Encoder, float | None], ...]:
+    """Return the parts of a hybrid with their weights; another encoder is its only part, without a weight."""
+    parts: tuple[tuple[Encoder, float | None], ...] = getattr(encoder, "parts", ((encoder, None),))
+    return parts
 
 
 def _rows(part: Encoder, weight: float | None, old: EntityRows, diff: Diff, stale: Bools1d) -> EntityRows:

@@ -303,10 +303,12 @@ def test_strict_names_the_line(refused, toy, tmp_path):
 
 
 def test_encoder_blocks():
-    assert _encoder("lexical", False, 0.5)["@ontolink_encoders"] == "spacy-ontolink.LexicalEncoder.v1"
+    lexical = _encoder("lexical", False, 0.5)
+    names = [block["@ontolink_encoders"] for block in (lexical, lexical["encoder"])]
+    assert names == ["spacy-ontolink.SynonymEncoder.v1", "spacy-ontolink.LexicalEncoder.v1"]
     assert _encoder("a/b", False, 0.5)["model"] == "a/b"
     hybrid = _encoder("a/b", True, 0.3)
-    assert (hybrid["weight"], hybrid["dense"]["model"]) == (0.3, "a/b")
+    assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["model"]) == (0.3, lexical, "a/b")
 
 
 def test_annotated_mentions_become_names(ontolink, toy, tmp_path):

@@ -113,7 +113,7 @@ def test_tells_what_changed(ontolink, pipeline, new, tmp_path):
         "re-parented": ["1", "T:2 +T:0, −T:3"],
         "definition changed": ["1", "T:1 percentage of body fat"],
         "touched": ["4", "T:1 percentage of body fat; T:2 milk yield; T:0 trait; …"],
-        "encoded again": ["4", "100.0 % of the entities, by LexicalEncoder"],
+        "encoded again": ["4", "100.0 % of the entities, by SynonymEncoder"],
     }
 
 
@@ -128,13 +128,14 @@ def test_report(ontolink, pipeline, new, tmp_path):
         {"id": "T:1", "name": "percentage of body fat", "was": "", "now": "Share of fat."}
     ]
     assert part["touched"] == ["T:1", "T:2", "T:0", "T:5"]
-    assert part["encoded"] == {"LexicalEncoder": {"entities": 4, "share": 1.0}}
+    assert part["encoded"] == {"SynonymEncoder": {"entities": 4, "share": 1.0}}
 
 
 def test_equals_a_new_build(ontolink, pipeline, new, tmp_path):
     assert ontolink("update", pipeline, new, tmp_path / "updated").code == 0
     assert ontolink("build", new, tmp_path / "built").code == 0
-    for name in ("rows.safetensors", "pooled_rows.safetensors", "row_table.safetensors", "encoder/lexical.safetensors"):
+    encoder = "encoder/synonyms.safetensors", "encoder/encoder/lexical.safetensors"
+    for name in ("rows.safetensors", "pooled_rows.safetensors", "row_table.safetensors", *encoder):
         pair = [tmp_path / folder / "ontolink_retriever" / "space" / name for folder in ("updated", "built")]
         assert pair[0].read_bytes() == pair[1].read_bytes()
 
@@ -142,7 +143,7 @@ def test_equals_a_new_build(ontolink, pipeline, new, tmp_path):
 def test_a_kept_idf_stays(ontolink, pipeline, new, tmp_path):
     result = ontolink("update", pipeline, new, tmp_path / "out", "--keep-idf")
     assert "encoded again" in result.out
-    assert "75.0 % of the entities, by LexicalEncoder" in result.out
+    assert "75.0 % of the entities, by SynonymEncoder" in result.out
     assert linker(tmp_path / "out").space.encoder.id == linker(pipeline).space.encoder.id
 
 

@@ -1,0 +1,108 @@
+"""A projection of sparse names to a few dimensions, in which the names of one entity are near: learned with numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..types import Floats1d, Floats2d, Ints1d
+
+_PASSES, _PER_ENTITY, _MOST = 3, 2, 200_000  # pairs are drawn so often from each entity; never more than these in all
+_BATCH, _PARENTS = 512, 0.25  # pairs in a step, and pairs of an entity with its parent for each of these
+_TEMPERATURE, _RATE = 0.1, 0.1
+_LEAST_SHARE = 0.05  # of entities with several names; the random start is noise that fewer do not make up for
+
+
+def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix, dimensions: int) -> Floats2d:
+    """Learn to tell the names of one entity from those of others.
+
+    It starts from random signs, which keep cosines up to noise, and minimises the cross-entropy of a name's partner
+    among all names of a batch, by AdaGrad. The partner is another name of its entity or, for some, a parent's name.
+    The random numbers are always the same.
+
+    Args:
+        names: N names of unit length, (N, V).
+        owner: The entity number of each, ascending, (N,); an entity's first name is the primary one.
+        parents: The parents of each entity, (E, E).
+        dimensions: D.
+
+    Returns:
+        The projection, (V, D) float32; D is 0 if too few entities have several names to learn from.
+    """
+    random = np.random.default_rng(0)
+    pairs = _Pairs(owner, parents)
+    if len(pairs.several) < max(2, _LEAST_SHARE * pairs.n_named):
+        return np.zeros((names.shape[1], 0), np.float32)
+    signs = random.integers(0, 2, (names.shape[1], dimensions)) * 2 - 1
+    projection: Floats2d = (signs / np.sqrt(dimensions)).astype(np.float32)
+    squares = np.full_like(projection, 1e-8)
+    for done, left, right in pairs.batches(random):
+        gradient = _gradient(projection, names[left], names[right], owner[left], owner[right])
+        squares += gradient * gradient
+        projection -= np.float32(_RATE * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
+    return projection
+
+
+class _Pairs:
+    """Draws pairs of names, given by position.
+
+    Attributes:
+        n_named: How many entities have names.
+        several: The numbers of those with several.
+    """
+
+    def __init__(self, owner: Ints1d, parents: sp.csr_matrix) -> None:
+        self._first = np.searchsorted(owner, np.arange(parents.shape[0]))
+        self._count = np.searchsorted(owner, np.arange(parents.shape[0]), side="right") - self._first
+        self.n_named, self.several = int((self._count > 0).sum()), np.flatnonzero(self._count > 1)
+        child, parent = parents.nonzero()
+        named = (self._count[child] > 0) & (self._count[parent] > 0)
+        self._children, self._parents = child[named], parent[named]
+
+    def batches(self, random: np.random.Generator) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+        """Yield the share of pairs that came before, and pairs of positions, left and right."""
+        total = min(_PASSES * _PER_ENTITY * len(self.several), _MOST)
+        order = np.concatenate([random.permutation(self.several) for _ in range(-(-total // len(self.several)))])
+        for start in range(0, total, _BATCH):
+            entity = order[start : min(start + _BATCH, total)]
+            place = (random.random(len(entity)) * self._count[entity]).astype(np.int64)
+            step = 1 + (random.random(len(entity)) * (self._count[entity] - 1)).astype(np.int64)
+            left = self._first[entity] + place
+            right = self._first[entity] + (place + step) % self._count[entity]
+            if len(self._children):
+                some = random.integers(0, len(self._children), int(_PARENTS * len(entity)))
+                left = np.append(left, self._first[self._children[some]])
+                right = np.append(right, self._first[self._parents[some]])
+            yield start / total, left, right
+
+
+def _gradient(
+    projection: Floats2d, left: sp.csr_matrix, right: sp.csr_matrix, left_owner: Ints1d, right_owner: Ints1d
+) -> Floats2d:
+    """The gradient of the mean cross-entropy of each left name's partner among all right names, (V, D)."""
+    (one, one_length), (other, other_length) = _unit(left @ projection), _unit(right @ projection)
+    scores = one @ other.T / np.float32(_TEMPERATURE)
+    same = left_owner[:, None] == right_owner  # another name of the same entity is no mistake
+    np.fill_diagonal(same, False)
+    scores[same] = -np.inf
+    share = np.exp(scores - scores.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    share[np.diag_indices(len(share))] -= 1
+    share /= np.float32(len(share) * _TEMPERATURE)
+    one_slope = _tangent(one, share @ other) / one_length
+    other_slope = _tangent(other, share.T @ one) / other_length
+    return np.asarray(left.T @ one_slope + right.T @ other_slope, np.float32)
+
+
+def _unit(vectors: Floats2d) -> tuple[Floats2d, Floats1d]:
+    """The vectors scaled to unit length, and their lengths, (B, 1)."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-6)
+    return vectors / lengths, lengths
+
+
+def _tangent(unit: Floats2d, slope: Floats2d) -> Floats2d:
+    """The part of each slope that is at right angles to its vector: no other changes a cosine."""
+    tangent: Floats2d = slope - unit * (unit * slope).sum(axis=1, keepdims=True)
+    return tangent
