@@ -7,6 +7,8 @@ from typing import Any
 
 from common import HERE, RESULTS, percent
 from drift_page import NOTE, drift
+from linking_page import NOTE as LINKING
+from linking_page import linking
 from race_page import NOTE as RACE_NOTE
 from race_page import race
 from scale_page import scale_page
@@ -213,6 +215,7 @@ SECTIONS = {
         "section above. Tried and left out, since they gained nothing on both: n-grams dropped at random, n-grams of "
         "five letters besides, pairs of words, a hidden layer, definitions as further names.",
     ),
+    "linking": ("Whole pipelines, without and with labels", linking, LINKING),
     "pairs": (
         "Pairs without labels",
         pairs,

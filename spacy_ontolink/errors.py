@@ -57,6 +57,7 @@ class Warnings(messages.ServiceWarnings):
     """Warnings are logged once per cause, with counts."""
 
     SKIPPED_CLAUSES = "{path}: {total} problem(s) passed over while reading ({counts}); first: {first}"
+    NAMES_LOST = "{name}: {n} name(s) of annotated mentions are left out: no entity has their id, such as {examples}"
     STOP_SYNONYMS = "{name}: {total} stop synonym(s) dropped: {examples}"
     NO_REPLACEMENT = "{name}: obsolete entities without a live replacement: {total}; their ids and names lead nowhere"
     UNKNOWN_FILTER = "No entity of this knowledge base has the {kind} '{value}'; known ones: {known}"

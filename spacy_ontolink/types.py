@@ -33,11 +33,15 @@ SCOPES: tuple[Scope, ...] = ("NAME", "EXACT", "NARROW", "BROAD", "RELATED")
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """One more name of an entity, with its scope and (free) type, such as ``abbreviation``."""
+    """One more name of an entity, with its scope and (free) type, such as ``abbreviation``.
+
+    ``count`` is how many annotated mentions gave it to the entity, where a knowledge base was told (``kb.annotated``).
+    """
 
     text: str
     scope: Scope = "RELATED"
     type: str = ""
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,22 @@ def test_cells_are_all_combinations_and_aliases_come_first(tmp_path, monkeypatch
         zero_label.arguments()
 
 
+def test_small_machines_train_ngrams_beside_the_lexical_encoder(tmp_path, monkeypatch, capsys):
+    zero_label = script("zero_label")
+    given = (
+        f"x {tmp_path} --ontology o --corpus c --test t --base b --settings none synonym --seeds 1 --strategies BASE"
+    )
+    monkeypatch.setattr(sys, "argv", [*given.split(), "--ngrams", "--rerankers", "--dry"])
+    zero_label.main()
+    said = capsys.readouterr().out
+    commands = [shlex.split(line)[3:] for line in said.splitlines()]
+    assert [command[1] for command in commands] == ["build", "evaluate", "pairs", "train", "build", "evaluate"]
+    for command in commands:
+        parse(command[1:])
+    assert {"--sampling.strategy=BASE", "--alignment.seed=1", "--training.seed=1"} < set(commands[3])
+    assert "--paths.base" not in said
+
+
 TERMS = """format-version: 1.2
 ontology: toy
 

@@ -7,6 +7,9 @@ on test mentions: OUT/<setting>/<strategy>/<seed>/{retriever,blink,res}.json. A 
 run that was stopped goes on. The ``ontolink`` command does the work; ``--dry`` prints what would be run. Rerankers
 are trained for the strategies of ``--rerank`` only (the paper: PC-POS). Models are those of the last epoch. Weights are
 taken away when a cell is measured unless ``--keep`` is given.
+
+``--ngrams`` is for a small machine: in the place of two towers an encoder of n-grams, beside the lexical one, which
+learns the ontology's synonyms before the pairs. ``none`` is then the lexical one alone.
 """
 
 from __future__ import annotations
@@ -81,6 +84,8 @@ class Runner:
         """Return the two towers that all cells start from, made of a transformer unless they are two already."""
         from spacy_ontolink.encoders.bi_encoder import BiEncoder
 
+        if self.options.ngrams:
+            return self.start_lexical()
         towers = self.out / "base"
         if Path(self.options.base, "mention").is_dir():
             towers = Path(self.options.base)
@@ -92,8 +97,18 @@ class Runner:
             self.assemble(towers, self.out / "kb")
         return towers
 
+    def start_lexical(self) -> Path:
+        """Build the pipeline that a small machine starts from, and return it."""
+        if not (self.out / "kb" / "meta.json").is_file():
+            self.ontolink("build", self.options.ontology, self.out / "kb")
+        return self.out / "kb"
+
     def assemble(self, towers: Path, out: Path) -> None:
         """Make a pipeline that only retrieves."""
+        if self.options.ngrams:
+            hybrid = ("--encoder", towers, "--hybrid", "--weight", 0.5, "--overwrite")
+            self.ontolink("build", self.options.ontology, out, *hybrid)
+            return
         paths = ("--paths.ontology", self.options.ontology, "--paths.bi_encoder", towers)
         self.run("spacy", "assemble", HERE / "bi_encoder.cfg", out, *paths, "--vars.tokens", self.options.tokens)
 
@@ -125,11 +140,15 @@ class Runner:
         if cell.setting == "none":
             model, pipeline = towers, self.out / "kb"
         else:
-            where = ("--paths.ontology", self.out / "kb", "--paths.base", towers, "--pairs", self.pairs(cell.setting))
-            settings = (f"--sampling.strategy={cell.strategy}", f"--training.seed={cell.seed}")
-            tokens = (f"--model.mention_tokens={options.tokens}", f"--model.entity_tokens={options.tokens}")
-            more = (*settings, *tokens, *shlex.split(options.retriever))
-            config = CONFIGS / "train_bi_encoder.cfg"
+            where: tuple[object, ...] = ("--paths.ontology", self.out / "kb", "--pairs", self.pairs(cell.setting))
+            settings: tuple[str, ...] = (f"--sampling.strategy={cell.strategy}", f"--training.seed={cell.seed}")
+            config = CONFIGS / ("train_ngrams.cfg" if options.ngrams else "train_bi_encoder.cfg")
+            if options.ngrams:
+                settings += (f"--alignment.seed={cell.seed}",)
+            else:
+                where += ("--paths.base", towers)
+                settings += (f"--model.mention_tokens={options.tokens}", f"--model.entity_tokens={options.tokens}")
+            more = (*settings, *shlex.split(options.retriever))
             self.ontolink("train", "retriever", config, *where, "--output", model, "--overwrite", *more)
             self.assemble(model, pipeline)
         self.ontolink("evaluate", pipeline, options.test, "--output", folder / "retriever.json")
@@ -191,6 +210,7 @@ def arguments() -> argparse.Namespace:
     made.add_argument("--rerankers", nargs="*", choices=RERANKERS, default=tuple(RERANKERS))
     made.add_argument("--rerank", nargs="*", choices=STRATEGIES, default=("PC-POS",))
     made.add_argument("--base", required=True, help="of the retriever: two towers, or a transformer")
+    made.add_argument("--ngrams", action="store_true", help="an encoder of n-grams instead; needs no base")
     made.add_argument("--blink-base", default="bert-large-uncased")
     made.add_argument("--res-base", default="roberta-base")
     made.add_argument("--tokens", type=int, default=128, help="of a mention, and of an entity, for the retriever")

@@ -47,6 +47,12 @@ def build(
     columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
+    names: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Annotated mentions (JSONL) to add as names, with how often each was meant; may be repeated."
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -64,7 +70,7 @@ def build(
     from .pipelines import check_free
 
     start = time.perf_counter()
-    for path in [*ontologies, *([config] if config else [])]:
+    for path in [*ontologies, *(names or []), *([config] if config else [])]:
         if not path.exists():
             raise DataError(Errors.FILE_MISSING.format(path=path))
     check_free(out, overwrite)
@@ -77,8 +83,8 @@ def build(
         check_parts(nlp)
         loaders = configured_loaders(nlp, config)
     if loaders:
-        _refuse(context, READING, f"the kb_loader of --config {config}")
-    reading = reading_settings(format, columns, option, strict)
+        _refuse(context, (*READING, "names"), f"the kb_loader of --config {config}")
+    reading = {**reading_settings(format, columns, option, strict), "names": [str(path) for path in names or ()]}
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):
         kbs = read_all(nlp, ontologies, loaders, reading)
     total = sum({id(kb): kb.n_names for kb in kbs.values()}.values())

@@ -73,9 +73,10 @@ def train_retriever(
     if files:
         _tell(found, files)
     plain = [plain_name(path) for path in ([data.ontology] if isinstance(data.ontology, str) else data.ontology)]
+    names = {"pairs": [file.name for file in files], "names": [Path(name).name for name in data.names]}
     told = {
         **blocks,
-        "data": replace(data, ontology=plain if len(plain) > 1 else plain[0], pairs=[file.name for file in files]),
+        "data": replace(data, ontology=plain if len(plain) > 1 else plain[0], **names),
         "model": replace(model, base=plain_name(model.base)) if model.base else model,
     }
     facts: dict[str, Any] = {

@@ -55,7 +55,7 @@ def open_source(data: DataSettings) -> Source:
             nlp = spacy.blank(data.lang)
         except ImportError as error:
             raise ConfigError(Errors.NO_BASE.format(name=data.lang, reason="no such language")) from error
-        return Source(read_ontology(paths, format=data.format, columns=data.columns), nlp)
+        return Source(read_ontology(paths, format=data.format, columns=data.columns, names=data.names), nlp)
 
 
 def read_annotations(paths: Sequence[Path], nlp: Language) -> Iterator[Annotation]:

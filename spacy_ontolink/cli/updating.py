@@ -43,6 +43,8 @@ def read_release(
 ) -> dict[str, KnowledgeBase]:
     """Read ontology files for some retrievers, each as its ``kb_loader`` says, once for those that say the same.
 
+    Names that mentions have given the entities of a retriever are given to their heirs.
+
     Args:
         nlp: The pipeline.
         names: The retrievers.
@@ -55,6 +57,7 @@ def read_release(
     """
     from spacy.util import registry
 
+    from ..kb.annotated import add_names, names_of
     from ..kb.readers import make_ontology_reader
 
     path = _path_setting([str(path) for path in paths])
@@ -70,7 +73,8 @@ def read_release(
                 reason = f"kb_loader of {name}: {error}"
                 raise ConfigError(Errors.BAD_CONFIG.format(path="the pipeline", reason=reason)) from error
             kbs[key] = made() if made else make_ontology_reader(path, **settings)()
-        result[name] = kbs[key]
+        known = [*names_of(nlp.get_pipe(name).kb)]
+        result[name] = add_names(kbs[key], known) if known else kbs[key]
     return result
 
 

@@ -16,14 +16,15 @@ from ..types import Ints1d
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 1
+FORMAT = 2
 TABLES: dict[str, dict[str, str]] = {
     # One row per entity: the live ones in KB order, then the obsolete ones. ``first_name`` points into ``names``.
     "entities": {"id": "text", "definition": "text", "namespace": "text", "prefix": "label", "first_name": "int32",
                  "parents": "texts", "alt_ids": "texts", "replaced_by": "texts", "consider": "texts",
                  "xrefs": "texts", "types": "texts"},
-    # One row per name, owners ascending: names of obsolete entities come last and are not indexed.
-    "names": {"text": "text", "owner": "int32", "scope": "uint8", "type": "label"},
+    # One row per name, owners ascending: names of obsolete entities come last and are not indexed. ``count`` is how
+    # many annotated mentions gave the name to its owner.
+    "names": {"text": "text", "owner": "int32", "scope": "uint8", "type": "label", "count": "int32"},
     # One row per live entity: numbers of its live is-a parents and children, ascending.
     "hierarchy": {"parents": "numbers", "children": "numbers"},
     # One row per own or alt id, by hash: its row in ``entities`` and the live entity it leads to (or -1).
@@ -150,10 +151,15 @@ def text_lengths(array: Any) -> np.ndarray:
 
 
 def content_hash(tables: Mapping[str, Table]) -> str:
-    """Hash the content of a knowledge base: every column value in order, whatever the file around it looks like."""
+    """Hash the content of a knowledge base: every column value in order, whatever the file around it looks like.
+
+    Counts of annotated mentions are content only where there are any, so that an ontology alone has one hash for good.
+    """
     digest = hashlib.sha256()
     for name in CONTENT:
         for column, kind in TABLES[name].items():
+            if column == "count" and not tables[name].values(column).any():
+                continue
             digest.update(f"{name}.{column}:{kind}:{len(tables[name])};".encode())
             for part in _parts(tables[name].array(column)):
                 digest.update(f"{len(part)};".encode())

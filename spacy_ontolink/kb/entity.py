@@ -15,7 +15,8 @@ def read_entity(tables: Mapping[str, Table], row: int, n_live: int) -> Entity:
     start, stop = int(first[row]), int(first[row + 1]) if row + 1 < len(first) else len(names)
     scopes = [SCOPES[code] for code in names.values("scope")[start:stop]]
     texts, kinds = names.slice("text", start, stop), names.slice("type", start, stop)
-    synonyms = [Synonym(*parts) for parts in zip(texts, scopes, kinds, strict=True)]
+    counts = names.values("count")[start:stop].tolist()
+    synonyms = [Synonym(*parts) for parts in zip(texts, scopes, kinds, counts, strict=True)]
     name = synonyms.pop(0).text if synonyms and synonyms[0].scope == "NAME" else ""
     fields = entities.batch.slice(row, 1).to_pylist()[0]
     lists = {column: tuple(fields[column]) for column, kind in TABLES["entities"].items() if kind == "texts"}

@@ -37,6 +37,7 @@ class KnowledgeBase:
         n_names: Number of names of live entities, N.
         name_owner: Entity number of each name, ascending, (N,).
         name_scope: Scope of each name as its position in ``SCOPES``, (N,).
+        name_count: How many annotated mentions gave each name to its entity, (N,); see ``annotated``.
         tables, facts: The stored columns and what was noted while building; for this package's own modules.
     """
 
@@ -48,6 +49,7 @@ class KnowledgeBase:
         self._size = len(tables["hierarchy"])
         self.name_owner: Ints1d = tables["names"].values("owner")[: self.n_names]
         self.name_scope: np.ndarray = tables["names"].values("scope")[: self.n_names]
+        self.name_count: Ints1d = tables["names"].values("count")[: self.n_names]
         self._first_name: Ints1d = tables["entities"].values("first_name")
         self._parents: Csr = tables["hierarchy"].csr("parents")
         self._children: Csr = tables["hierarchy"].csr("children")
@@ -185,9 +187,8 @@ class KnowledgeBase:
 
     def _near(self, id: str, *relations: Callable[[int], np.ndarray]) -> list[str]:
         number = self._number(id)
-        if number < 0:
-            return []
-        return self.ids_of(np.unique(np.concatenate([relation(number) for relation in relations])))
+        near = [relation(number) for relation in relations] if number >= 0 else []
+        return self.ids_of(np.unique(np.concatenate(near))) if near else []
 
     def parents(self, id: str) -> list[str]:
         """Return the live is-a parents, by entity number.

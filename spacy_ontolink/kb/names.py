@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..text import normalise
-from ..types import SCOPES
+from ..types import SCOPES, Ints1d
 from .collector import MARKED, OBSOLETE, Collected, select, strings
 from .columns import Csr, Table, column_array, make_table
 from .hashing import Hashes, hash_texts
@@ -27,13 +27,14 @@ class Names(NamedTuple):
     scope: np.ndarray
     type: np.ndarray
     key: Hashes
+    times: Ints1d  # how often annotated mentions gave the name to its owner
     texts: Any
     type_labels: list[str]
 
     def keep(self, which: np.ndarray) -> Names:
         """Select rows by mask or positions."""
-        source, owner, scope, kind, key = (column[which] for column in self[:5])
-        return Names(source, owner, scope, kind, key, self.texts, self.type_labels)
+        source, owner, scope, kind, key, times = (column[which] for column in self[:6])
+        return Names(source, owner, scope, kind, key, times, self.texts, self.type_labels)
 
     def to_table(self) -> Table:
         """Make the ``names`` table."""
@@ -42,7 +43,8 @@ class Names(NamedTuple):
         used, codes = np.unique(self.type, return_inverse=True)
         labels = column_array([self.type_labels[code] for code in used], "text")
         types = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), labels)
-        columns = {"text": select(self.texts, self.source), "owner": self.owner, "scope": self.scope, "type": types}
+        columns = {"text": select(self.texts, self.source), "owner": self.owner, "scope": self.scope, "type": types,
+                   "count": self.times}  # fmt: skip
         return make_table("names", columns)
 
     def lookup(self, n_names: int) -> Table:
@@ -88,7 +90,8 @@ def arrange(data: Collected, rows: np.ndarray, n_live: int, targets: Csr) -> Nam
     kind = np.concatenate([kind, np.full(len(heir), OBSOLETE, np.int32)])
 
     order = np.lexsort((scope != NAME, owner))
-    ordered = Names(source, owner, scope, kind, data.keys[source], data.texts, data.type_labels).keep(order)
+    times = np.zeros(len(source), np.int32)  # ontologies know of no annotated mentions: see annotated.py
+    ordered = Names(source, owner, scope, kind, data.keys[source], times, data.texts, data.type_labels).keep(order)
     return ordered.keep(_closest_of_each(ordered.owner, ordered.key, ordered.scope))
 
 

@@ -32,6 +32,7 @@ def statistics(kb: KnowledgeBase) -> dict[str, Any]:
         "alt_ids": int(text_lengths(tables["entities"].array("alt_ids"))[:size].sum()),
         "names": kb.n_names,
         "names_by_scope": {scope: int(count) for scope, count in zip(SCOPES, scopes, strict=True)},
+        "annotated_names": int(np.count_nonzero(kb.name_count)),
         "ambiguous_names": ambiguous,
         "most_ambiguous_names": examples,
         "definitions": int(np.count_nonzero(text_lengths(tables["entities"].array("definition"))[:size])),

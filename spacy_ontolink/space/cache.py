@@ -59,6 +59,7 @@ def _files(reader: Reader) -> list[Path]:
 
 
 def _settings(part: object) -> list[tuple[str, str]]:
-    """The public attributes that tell one part from another of its kind; paths are told by their content."""
-    public = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "paths"}
+    """The public attributes that tell one part from another of its kind; files are told by their content."""
+    files = ("paths", "names")
+    public = {name: value for name, value in vars(part).items() if not name.startswith("_") and name not in files}
     return [("type", type(part).__name__), *((name, repr(value)) for name, value in public.items())]

@@ -11,6 +11,7 @@ import numpy as np
 from ..types import SCOPES, Bools1d, Floats1d, Hits, Ints1d, Mention
 from ..vectors import Vectors, add
 from .entity_space import EntitySpace
+from .exact import exact_names
 
 SHORT_FORM = 0.5
 """How much of its score a short form keeps beside its long form: it is often another entity's abbreviation, too."""
@@ -85,8 +86,9 @@ def retrieve(
     """Find the best ``k`` entities of each query.
 
     The score is the cosine of the entity's best row; an entity that has the mention (or its long form) as a name,
-    after normalisation, scores 1. Among equals, the closer scope goes first (primary name, exact synonym, …), then the
-    higher cosine, then the lower entity number. Beside a long form, scores of the short form count ``SHORT_FORM``.
+    after normalisation, scores 1, or a little less if annotated mentions gave the name to another one more often. Among
+    equals, the closer scope goes first (primary name, exact synonym, …), then the higher cosine, then the lower entity
+    number. Beside a long form, scores of the short form count ``SHORT_FORM``.
 
     Args:
         space: Where to search.
@@ -108,12 +110,10 @@ def retrieve(
 def _search(space: EntitySpace, mentions: Sequence[Mention], vectors: Vectors, k: int, allowed: Bools1d | None) -> Hits:
     """Search, then put entities first that have the very text as a name."""
     hits = space.search(vectors, k, allowed)
-    query, position = space.kb.exact_names([mention.text for mention in mentions])
-    entity, scope = space.kb.name_owner[position], space.kb.name_scope[position]
-    row = _rows_of(space, position, entity)
-    if allowed is not None:
-        query, entity, scope, row = (values[allowed[entity]] for values in (query, entity, scope, row))
-    exact = _Pairs(query, entity, np.ones(len(query), np.float32), row, scope)
+    query, position, entity, score = exact_names(space.kb, [mention.text for mention in mentions], allowed)
+    pair, place = np.nonzero((hits.entities[query] == entity[:, None]) & (hits.scores[query] > score[:, None]))
+    hits.scores[query[pair], place] = score[pair]
+    exact = _Pairs(query, entity, score, _rows_of(space, position, entity), space.kb.name_scope[position])
     return _merge(hits, np.unique(query), exact)
 
 

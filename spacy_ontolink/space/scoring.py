@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..types import Floats1d, Floats2d, Ints2d, Mention
+from ..types import Floats1d, Floats2d, Ints2d
 from ..vectors import Vectors
 from .entity_space import EntitySpace
+from .exact import exact_names
 from .pooling import Pooling, ranges
 from .retrieval import SHORT_FORM, Encoded, Query, encode
 
@@ -51,14 +52,14 @@ class CandidateScores:
         self._texts = [text for text in texts if text is not None]
         self._which = [0 if text is None else self._texts.index(text) for text in texts]
         self._dots = [_dots(text, of_row, rows.vectors, row) for text in self._texts]
-        self._exact = self._equal(space, [query.mention for query in queries])
+        self._exact, self._exact_score = self._equal(space, [query.mention.text for query in queries])
         self._long = self._long_forms(space, queries, encoded, rows.vectors, row, of_row)
 
     def mixed(self, weights: Sequence[float]) -> Floats2d:
         """Return the score of each candidate, (B, K), -inf where there is none.
 
-        As in retrieval it is the cosine of the best row, 1 for an exact name, and with a long form the better of its
-        score and a share of the short form's.
+        As in retrieval it is the cosine of the best row, about 1 for an exact name, and with a long form the better of
+        its score and a share of the short form's.
         """
         total = np.zeros(len(self._texts), np.float32)
         for which, weight in zip(self._which, weights, strict=True):
@@ -67,7 +68,7 @@ class CandidateScores:
         length = np.sqrt(self._squared_lengths(total))[self._query]
         best = self._best(dots)
         scores = np.divide(best, length, out=np.zeros_like(best), where=length > 0)
-        scores[self._exact] = 1
+        scores[self._exact] = self._exact_score
         if self._long is not None:
             has_long, long_scores = self._long
             scores = np.where(has_long, np.maximum(scores * np.float32(SHORT_FORM), long_scores), scores)
@@ -90,11 +91,14 @@ class CandidateScores:
             return np.zeros(0, np.float32)
         return np.maximum.reduceat(dots, np.cumsum(self._counts) - self._counts)
 
-    def _equal(self, space: EntitySpace, mentions: Sequence[Mention]) -> np.ndarray:
-        """Which pairs are a mention and an entity that has it as a name."""
-        query, position = space.kb.exact_names([mention.text for mention in mentions])
-        named = query.astype(np.int64) * len(space.kb) + space.kb.name_owner[position]
-        return np.isin(self._query.astype(np.int64) * len(space.kb) + self.candidates[self._at], named)
+    def _equal(self, space: EntitySpace, texts: Sequence[str]) -> tuple[np.ndarray, Floats1d]:
+        """Which pairs are a text and an entity that has it as a name, and the scores of these."""
+        exact = exact_names(space.kb, texts)
+        named = exact.query.astype(np.int64) * len(space.kb) + exact.entity
+        order = np.argsort(named)
+        pair = self._query.astype(np.int64) * len(space.kb) + self.candidates[self._at]
+        equal = np.isin(pair, named)
+        return equal, exact.score[order][np.searchsorted(named[order], pair[equal])]
 
     def _long_forms(
         self,
@@ -108,7 +112,6 @@ class CandidateScores:
         """Which pairs have a long form, and its scores."""
         if encoded.long_forms is None:
             return None
-        blank = Mention("")
         place = np.full(len(queries), -1, np.int32)
         place[encoded.with_long] = np.arange(len(encoded.with_long))
         has_long = place[self._query] >= 0
@@ -116,7 +119,8 @@ class CandidateScores:
         dots = np.zeros(len(row), np.float32)
         dots[scored] = _dots(encoded.long_forms, place[of_row[scored]], vectors, row[scored])
         scores = self._best(dots)
-        scores[self._equal(space, [query.long_form or blank for query in queries])] = 1
+        equal, exact = self._equal(space, [query.long_form.text if query.long_form else "" for query in queries])
+        scores[equal] = exact
         return has_long, scores
 
 

@@ -200,6 +200,7 @@ class DataSettings:
     Attributes:
         ontology: One or several ontology files, or the folder of a saved pipeline.
         pairs: Files of mentions with their ids, besides those of the command line.
+        names: Files of annotated mentions that are taken as names of the ontology; a saved pipeline has its own.
         format: Of the ontology files; null tells it from their content.
         columns: Of ontology tables.
         lang: Language of the tokenizer that the pairs are read with; that of a saved pipeline is its own.
@@ -207,6 +208,7 @@ class DataSettings:
 
     ontology: str | list[str]
     pairs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     format: str | None = None
     columns: dict[str, str] | None = None
     lang: str = "en"

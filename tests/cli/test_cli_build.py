@@ -309,3 +309,16 @@ def test_encoder_blocks():
     assert _encoder("a/b", False, 0.5)["model"] == "a/b"
     hybrid = _encoder("a/b", True, 0.3)
     assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["model"]) == (0.3, lexical, "a/b")
+
+
+def test_annotated_mentions_become_names(ontolink, toy, tmp_path):
+    mention = {"start": 0, "end": 5, "kb_ids": ["T:2"]}
+    names = tmp_path / "train.jsonl"
+    names.write_text(json.dumps({"text": "moolk", "mentions": [mention]}) + "\n", "utf-8")
+    assert ontolink("build", toy, tmp_path / "out", "--names", names).code == 0
+    kb = spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").kb
+    assert [(name.text, name.type, name.count) for name in kb["T:2"].synonyms if name.count] == [("moolk", "train", 1)]
+
+
+def test_missing_names(refused, toy, tmp_path):
+    assert "nowhere.jsonl" in refused("build", toy, tmp_path / "out", "--names", tmp_path / "nowhere.jsonl")

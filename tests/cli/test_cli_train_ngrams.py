@@ -1,5 +1,6 @@
 """``ontolink train retriever`` with ``kind = "ngrams"``: no model to start from, and pipelines that need no torch."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,23 @@ def test_pairs_go_on_from_names(train, corpus, tmp_path):
     assert (tmp_path / "model" / "alignment.jsonl").is_file()
     result = train("--model.base", tmp_path / "model", out="more")
     assert result.code == 0, result.err
+
+
+def test_annotated_mentions_can_be_learned_as_names(train, tmp_path):
+    names = tmp_path / "names.jsonl"
+    names.write_text('{"text": "zzyzx", "id": "T:1"}\n', "utf-8")
+    sizes = []
+    for out, given in (("plain", ()), ("named", ("--data.names", json.dumps([str(names)])))):
+        result = train(*given, out=out)
+        assert result.code == 0, result.err
+        sizes.append(make_ngram_encoder(str(tmp_path / out)).load().size)
+    assert sizes[0] < sizes[1]
+    config = (tmp_path / "named" / "training.cfg").read_text("utf-8")
+    assert '"names.jsonl"' in config
+    assert str(tmp_path) not in config
+    result = train("--data.names", '["nowhere.jsonl"]', out="none")
+    assert result.code == 2
+    assert "nowhere.jsonl" in result.err.splitlines()[-1]
 
 
 def test_a_base_of_another_kind(train, tmp_path):

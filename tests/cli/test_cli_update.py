@@ -397,3 +397,15 @@ def test_nor_when_saving_fails(monkeypatch, ontolink, pipeline, new, corpus, tmp
     before = files_beside(tmp_path)
     assert ontolink("update", pipeline, new, tmp_path / "out", "--links", corpus).code == BAD_INPUT
     assert files_beside(tmp_path) == before
+
+
+def test_names_of_annotated_mentions_are_handed_on(ontolink, toy, new, tmp_path):
+    names = tmp_path / "names.jsonl"
+    names.write_text('{"text": "crop", "id": "T:3", "count": 2}\n{"text": "BF", "id": "T:1"}\n', "utf-8")
+    assert ontolink("build", toy, tmp_path / "old", "--names", names).code == 0
+    assert ontolink("update", tmp_path / "old", new, tmp_path / "out").code == 0
+    kb = linker(tmp_path / "out").kb
+    counted = [(id, name.text, name.count) for id in ("T:1", "T:2") for name in kb[id].synonyms if name.count]
+    assert counted == [("T:1", "BF", 1), ("T:2", "crop", 2)]
+    again = ontolink("update", tmp_path / "out", new, tmp_path / "same")
+    assert "nothing to do" in again.err

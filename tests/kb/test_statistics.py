@@ -13,6 +13,7 @@ def test_statistics(toy):
         "alt_ids": 2,
         "names": 12,
         "names_by_scope": {"NAME": 7, "EXACT": 2, "NARROW": 0, "BROAD": 0, "RELATED": 3},
+        "annotated_names": 0,
         "ambiguous_names": 1,
         "most_ambiguous_names": {"BF": 2},
         "definitions": 1,

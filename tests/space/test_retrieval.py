@@ -4,7 +4,9 @@ import pytest
 from spacy_ontolink.encoders.lexical import LexicalEncoder
 from spacy_ontolink.indexes.exact import ExactIndex
 from spacy_ontolink.kb import KnowledgeBase
-from spacy_ontolink.space import EntitySpace, Pooling, Query, retrieve
+from spacy_ontolink.kb.annotated import AnnotatedName, add_names
+from spacy_ontolink.space import CandidateScores, EntitySpace, Pooling, Query, retrieve
+from spacy_ontolink.space.exact import PRIOR
 from spacy_ontolink.types import Entity, Mention, Synonym
 
 
@@ -109,3 +111,25 @@ def test_an_unrelated_entity_changes_no_other_exact_link(traits):
     more = KnowledgeBase.from_entities([*entities, Entity("Z:1", "wool colour")])
     space = EntitySpace.build(more, LexicalEncoder(), ExactIndex())
     assert ids(space, "milk yield")[0] == "T:2"
+
+
+COLD = [Entity("A:1", "cold"), Entity("A:2", "low temperature", (Synonym("cold", "EXACT"),)), Entity("A:3", "ice cold")]
+
+
+@pytest.mark.parametrize("name_pooling", [0.0, 0.5])
+def test_a_shared_name_goes_to_the_entity_that_was_meant_most(name_pooling):
+    kb = add_names(KnowledgeBase.from_entities(COLD), [AnnotatedName("cold", "A:2", 4), AnnotatedName("cold", "A:1")])
+    space = EntitySpace.build(kb, LexicalEncoder(), ExactIndex(), Pooling(name_pooling))
+    hits = retrieve(space, [Query(Mention("Cold")), Query(Mention("C"), long_form=Mention("cold"))], 3)
+    for row in range(2):
+        assert kb.ids_of(hits.entities[row, :2]) == ["A:2", "A:1"]
+        assert hits.scores[row, :2].tolist() == pytest.approx([1, 1 - PRIOR * 3 / 4])
+    candidates = CandidateScores(space, [Query(Mention("cold"))], np.array([[0, 1, 2, -1]]), Pooling())
+    assert candidates.mixed((1, 0, 0))[0, :2].tolist() == pytest.approx([1 - PRIOR * 3 / 4, 1])
+
+
+def test_what_filters_leave_out_has_no_claim_to_a_name():
+    kb = add_names(KnowledgeBase.from_entities(COLD), [AnnotatedName("cold", "A:2", 4)])
+    space = EntitySpace.build(kb, LexicalEncoder(), ExactIndex())
+    hits = retrieve(space, [Query(Mention("cold"))], 3, allowed=np.array([True, False, True]))
+    assert (kb.ids_of(hits.entities[0, :1]), hits.scores[0, 0]) == (["A:1"], 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, OntologyError
+from ...registry import saves
 from .options import FORMATS, Option, check_options, fit_options, reader_of
 from .releases import files_read, is_release
 from .report import ReadReport
@@ -70,6 +71,7 @@ def read_ontology(
     options: Mapping[str, Option] | None = None,
     stop_synonyms: bool | list[str] = True,
     name: str | None = None,
+    names: Paths = (),
 ) -> KnowledgeBase:
     """Read one or several ontology files into one knowledge base; what was passed over is logged, once per file.
 
@@ -81,11 +83,14 @@ def read_ontology(
         options: Of the readers, such as ``languages``; each takes those that its format has.
         stop_synonyms: As for ``KnowledgeBase.from_entities``.
         name: What to call the knowledge base; by default, after its files.
+        names: Files of annotated mentions, which become names of their entities (``annotated``).
 
     Raises:
         OntologyError: A file is missing, empty or of no known format, or none of its entities has a name.
+        DataError: A file of mentions cannot be used.
         ConfigError: No file has a format with one of the options, or its value is of the wrong kind.
     """
+    from ..annotated import add_names, read_names
     from ..knowledge_base import KnowledgeBase
 
     files = _files(paths)
@@ -111,35 +116,38 @@ def read_ontology(
             report.log()
     # The builder knows of the problems between entities only; what was passed over in the files belongs to the KB, too.
     kb.facts["problems"] = dict(sum((report.counts for report in every), Counter()))
-    return kb
+    given = _paths(names)
+    return add_names(kb, chain.from_iterable(map(read_names, given))) if given else kb
 
 
 class OntologyReader:
     """Reads ontology files when called; a ``Reader`` for configs. (spaCy's schemas turn dataclasses into dicts.)"""
 
-    def __init__(self, paths: tuple[Path, ...], **settings: Any) -> None:
-        self.paths, self.settings = paths, settings
+    def __init__(self, paths: tuple[Path, ...], names: tuple[Path, ...] = (), **settings: Any) -> None:
+        self.paths, self.names, self.settings = paths, names, settings
 
     def __call__(self) -> KnowledgeBase:
-        return read_ontology(self.paths, **self.settings)
+        return read_ontology(self.paths, names=self.names, **self.settings)
 
     @property
     def files(self) -> list[Path]:
-        """All files that are read: where a path is the folder of a release, those in it."""
-        return [file for path in self.paths for file in files_read(path)]
+        """All files that are read: where a path is the folder of a release, those in it; and those of mentions."""
+        return [*(file for path in self.paths for file in files_read(path)), *self.names]
 
 
+@saves(as_null=("names",))
 def make_ontology_reader(
     path: str | list[str],
     format: str | None = None,
     strict: bool = False,
     columns: dict[str, str] | None = None,
     stop_synonyms: bool | list[str] = True,
+    names: str | list[str] | None = None,
     options: dict[str, str | bool | list[str]] | None = None,
 ) -> OntologyReader:
     """Make a reader of one or several ontology files; nothing is opened before it is called.
 
-    The settings are those of ``read_ontology``.
+    The settings are those of ``read_ontology``. A saved config has no ``names``: they are in the saved knowledge base.
 
     Raises:
         OntologyError: There is no path, or no such format.
@@ -152,14 +160,17 @@ def make_ontology_reader(
     if format is not None:  # else that of the files decides
         check_options(options or {}, [format])
     settings = {"format": format, "strict": strict, "columns": columns, "stop_synonyms": stop_synonyms}
-    return OntologyReader(files, **settings, options=options)
+    return OntologyReader(files, _paths(names or ()), **settings, options=options)
 
 
 def _files(paths: Paths) -> tuple[Path, ...]:
-    files = (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
-    if not files:
+    if not (files := _paths(paths)):
         raise OntologyError(Errors.NO_FILES)
     return files
+
+
+def _paths(paths: Paths) -> tuple[Path, ...]:
+    return (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
 
 
 def _stem(path: Path) -> str:
