@@ -50,7 +50,7 @@ class InvertedIndex:
         seed: Seed of that sample.
     """
 
-    def __init__(self, postings: int = 300_000, rescored: int = 8_000, checked: int = 128, seed: int = 0) -> None:
+    def __init__(self, postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0) -> None:
         for setting, value in {"postings": postings, "rescored": rescored}.items():
             if value < 1:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
@@ -150,7 +150,7 @@ class InvertedIndex:
 
 
 def make_inverted_index(
-    postings: int = 300_000, rescored: int = 8_000, checked: int = 128, seed: int = 0
+    postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
     """Make ``spacy-ontolink.InvertedIndex.v1``; see ``InvertedIndex``."""
     return InvertedIndex(postings, rescored, checked, seed)
