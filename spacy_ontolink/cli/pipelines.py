@@ -41,7 +41,7 @@ def load_pipeline(path: str) -> Language:
 
 
 def bad_block(path: Path, error: ValueError) -> ConfigError | None:
-    """Make the error of a config with wrong settings in the block of a component, or with a part that is not registered.
+    """Make the error of a config with wrong settings in the block of a component, or a part that nobody registered.
 
     Args:
         path: The config.

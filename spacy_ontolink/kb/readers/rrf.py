@@ -12,7 +12,7 @@ from .rows import Row
 CUI = re.compile(r"C\d{7}")
 _STRAYS = 10
 _SHORT = 4
-"""Even of a short file, one row in so many, or more, cannot be out of order."""
+"""Even of a short file, no more than one row in so many may be out of order."""
 
 
 class MRCONSO:
