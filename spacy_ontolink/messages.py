@@ -84,6 +84,7 @@ class ServiceWarnings:
 class ReaderMessages:
     """Message templates of ``kb.readers``."""
 
+    BAD_BLOCK = "{path}: {block} is wrong: {faults}"
     OPTION_UNKNOWN = "There is no option '{option}' for what is read here; the options are: {known}"
     BAD_OPTION = "--option '{text}' is not of the form NAME=VALUE, such as languages=ENG,SPA"
     UNSORTED = (

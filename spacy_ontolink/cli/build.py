@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .reading import OPTION_HELP, READING, OntologyFormat, reading_settings
+from .reading import COLUMNS_HELP, OPTION_HELP, READING, OntologyFormat, reading_settings
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -44,7 +44,7 @@ def build(
     ] = None,
     lang: Annotated[str, typer.Option(help="Language of the tokeniser, without --base-model.")] = "en",
     format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
-    columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
+    columns: Annotated[str | None, typer.Option(help=COLUMNS_HELP)] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
     names: Annotated[
@@ -150,7 +150,7 @@ def _from_config(path: Path, ontologies: Sequence[Path]) -> Language:
 
     from ..errors import ConfigError, Errors, OntolinkError
     from .building import set_paths
-    from .pipelines import RETRIEVER, retrievers
+    from .pipelines import RETRIEVER, bad_block, retrievers
 
     try:
         config = load_config(path, interpolate=False)
@@ -159,6 +159,8 @@ def _from_config(path: Path, ontologies: Sequence[Path]) -> Language:
     except OntolinkError:
         raise
     except (ValueError, KeyError) as error:
+        if isinstance(error, ValueError) and (wrong := bad_block(path, error)):
+            raise wrong from error
         raise ConfigError(Errors.BAD_CONFIG.format(path=path, reason=error)) from error
     if not retrievers(nlp):
         raise ConfigError(Errors.BAD_CONFIG.format(path=path, reason=f"no component of the factory {RETRIEVER}"))

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from .reading import COLUMNS_HELP, OPTION_HELP, OntologyFormat, reading_settings
 
 
 def info(
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="An ontology, a saved knowledge base or a saved pipeline.")
     ],
-    format: Annotated[str | None, typer.Option(help="Format of an ontology [default: by content]")] = None,
+    format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
+    columns: Annotated[str | None, typer.Option(help=COLUMNS_HELP)] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:
     """Count entities, names, depth and ambiguous names; show warnings."""
-    facts = describe(path, format)
+    facts = describe(path, reading_settings(format, columns, option, strict=False))
     typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else layout(facts))
 
 
-def describe(path: Path, format: str | None = None) -> dict[str, Any]:
-    """Gather plain facts.
+def describe(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Gather plain facts; an ontology is read with these settings of ``read_ontology``.
 
     Raises:
         OntolinkError: Nothing is there, or it cannot be opened.
@@ -34,7 +39,7 @@ def describe(path: Path, format: str | None = None) -> dict[str, Any]:
     if not path.exists():
         raise DataError(Errors.FILE_MISSING.format(path=path))
     if path.is_file() or is_release(path):
-        return {"kind": "ontology", **read_ontology([path], format=format).statistics()}
+        return {"kind": "ontology", **read_ontology([path], **settings).statistics()}
     if (path / "config.cfg").is_file():
         from .pipelines import load_pipeline, retrievers
 

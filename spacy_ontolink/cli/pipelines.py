@@ -31,11 +31,53 @@ def load_pipeline(path: str) -> Language:
     except OntolinkError:
         raise
     except (OSError, ValueError, EOFError) as error:  # what spaCy raises for folders and configs that it cannot use
+        if isinstance(error, ValueError) and (wrong := bad_block(Path(path) / "config.cfg", error)):
+            raise wrong from error
         raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=error)) from error
     if not retrievers(nlp):
         reason = f"its components are {', '.join(nlp.pipe_names) or 'none'}"
         raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason))
     return nlp
+
+
+def bad_block(path: Path, error: ValueError) -> ConfigError | None:
+    """Make the error of a config with wrong settings in the block of a component, or a part that nobody registered.
+
+    Args:
+        path: The config.
+        error: What spaCy raised.
+
+    Returns:
+        The error; None if something else is wrong.
+    """
+    from catalogue import RegistryError
+    from thinc.api import ConfigValidationError
+
+    blocks: set[str] = set()
+    faults = []
+    if isinstance(error, ConfigValidationError):
+        for fault in error.errors or ():
+            factory, *inner = ".".join([error.parent or "", *map(str, fault["loc"])]).strip(".").split(".")
+            names = _components_of(path, factory)
+            blocks.update(".".join(["components", name, *inner[:-1]]) for name in names)
+            faults.append(f"{inner[-1] if inner else factory}: {fault['msg']}")
+    elif isinstance(error, RegistryError):
+        return ConfigError(Errors.BAD_BLOCK.format(path=path, block="a block", faults=error))
+    if not blocks:
+        return None
+    listed = " or ".join(f"[{block}]" for block in sorted(blocks))
+    return ConfigError(Errors.BAD_BLOCK.format(path=path, block=listed, faults="; ".join(faults)))
+
+
+def _components_of(path: Path, factory: str) -> list[str]:
+    """Return the components of a factory in a config: spaCy's errors tell the factory only."""
+    from spacy.util import load_config
+
+    try:
+        components = load_config(path, interpolate=False).get("components", {})
+    except (OSError, ValueError):  # that of an installed package, which is elsewhere
+        return []
+    return [name for name, block in components.items() if block.get("factory") == factory]
 
 
 def retrievers(nlp: Language) -> list[str]:

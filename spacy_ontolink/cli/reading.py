@@ -9,6 +9,7 @@ from ..errors import ConfigError, Errors
 
 OntologyFormat = Literal["obo", "obographs", "owl", "table", "jsonl", "skos", "umls", "mesh", "snomed"]
 READING = ("format", "columns", "option", "strict")
+COLUMNS_HELP = "Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…"
 OPTION_HELP = "Of the format, such as languages=ENG,SPA or types=T047; may be repeated. docs/ontologies.md has all."
 
 

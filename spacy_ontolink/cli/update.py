@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .reading import OPTION_HELP, READING, OntologyFormat, reading_settings
+from .reading import COLUMNS_HELP, OPTION_HELP, READING, OntologyFormat, reading_settings
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -22,7 +22,7 @@ def update(
         str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
     ],
     ontologies: Annotated[
-        list[Path], typer.Argument(metavar="ONTOLOGY", help="The new release; read as the pipeline's kb_loader says.")
+        list[Path], typer.Argument(metavar="ONTOLOGY", help="The new release; read as the last one was.")
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write the new pipeline to.")],
     component: Annotated[
@@ -43,7 +43,7 @@ def update(
     aliases: Annotated[Path | None, typer.Option(help="The same for aliases (JSONL); those to ask again go.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write all that changed as JSON.")] = None,
     format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
-    columns: Annotated[str | None, typer.Option(help="Columns of a table: id=ID,name=LABEL,synonyms=OTHERS,…")] = None,
+    columns: Annotated[str | None, typer.Option(help=COLUMNS_HELP)] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first clause that is wrong.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Even if the new ontology has none of the old ids.")] = False,
@@ -57,7 +57,7 @@ def update(
     from .console import bar, say, seconds, step
     from .link_files import jobs_of, lead_on, summary
     from .pipelines import check_free, choose_retrievers, load_pipeline, retrievers
-    from .updating import check_same_ontology, layout, loader_block, note_files, read_release
+    from .updating import as_built, check_same_ontology, layout, loader_block, note_files, read_release, tell_kept
 
     start = time.perf_counter()
     jobs = jobs_of(out, {"links": links or [], "pairs": pairs or [], "aliases": [aliases] if aliases else []})
@@ -69,7 +69,12 @@ def update(
     names = choose_retrievers(nlp, component, pipeline)
     if all(loader_block(nlp, name) for name in names):
         _refuse(context, READING, "the kb_loader of the pipeline")
-    reading = reading_settings(format, columns, option, strict)
+    given = reading_settings(format, columns, option, strict)
+    reading = {
+        name: as_built(nlp.get_pipe(name).kb, given, ontologies) for name in names if not loader_block(nlp, name)
+    }
+    for kept in dict.fromkeys(filter(None, (tell_kept(settings, given) for settings in reading.values()))):
+        say(f"As at the build: {kept}")
     with step(f"Reading {', '.join(path.name for path in ontologies)}"):
         kbs = read_release(nlp, names, ontologies, reading)
     parts: dict[str, Any] = {name: nlp.get_pipe(name) for name in retrievers(nlp)}

@@ -38,8 +38,40 @@ def loader_block(nlp: Language, name: str) -> dict[str, Any] | None:
     return block if isinstance(block, dict) else None
 
 
+def as_built(kb: KnowledgeBase, given: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
+    """Complete settings of ``read_ontology`` with those that the release before was read with, where none are given.
+
+    Options that belong to another format than that of the files are left out.
+    """
+    from ..kb.readers import FORMATS
+    from ..kb.readers.options import options_of
+    from ..kb.readers.sniff import sniff
+
+    before = kb.facts.get("reading", {})
+    format = given["format"] or (saved if (saved := before.get("format")) in FORMATS else None)
+    known = {name for path in paths for name in options_of(sniff(path, format))}
+    kept = {name: value for name, value in before.get("options", {}).items() if name in known}
+    columns = given["columns"] or before.get("columns") or None
+    return {**given, "format": format, "columns": columns, "options": {**kept, **given["options"]}}
+
+
+def tell_kept(settings: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Name the settings that are used though they were not given; "" if there are none."""
+    kept = {name: value for name, value in settings["options"].items() if name not in given["options"]}
+    parts = [f"--option {name}={_text(value)}" for name, value in kept.items()]
+    if settings["columns"] and not given["columns"]:
+        parts.append(f"--columns {','.join(f'{role}={column}' for role, column in settings['columns'].items())}")
+    if settings["format"] and not given["format"]:
+        parts.append(f"--format {settings['format']}")
+    return " ".join(parts)
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, str | bool) else ",".join(value)
+
+
 def read_release(
-    nlp: Language, names: Sequence[str], paths: Sequence[Path], settings: Mapping[str, Any]
+    nlp: Language, names: Sequence[str], paths: Sequence[Path], settings: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, KnowledgeBase]:
     """Read ontology files for some retrievers, each as its ``kb_loader`` says, once for those that say the same.
 
@@ -49,7 +81,7 @@ def read_release(
         nlp: The pipeline.
         names: The retrievers.
         paths: The files.
-        settings: Of the reader of a retriever without ``kb_loader``.
+        settings: By retriever, those of the reader of one without ``kb_loader``.
 
     Raises:
         ConfigError: A reader cannot be made.
@@ -65,14 +97,14 @@ def read_release(
     result = {}
     for name in names:
         block = loader_block(nlp, name) and nlp.config.interpolate()["initialize"]["components"][name]["kb_loader"]
-        key = json.dumps(block, sort_keys=True)
+        key = json.dumps(block or settings[name], sort_keys=True)
         if key not in kbs:
             try:
                 made = registry.resolve({"kb_loader": {**block, "path": path}})["kb_loader"] if block else None
             except ValueError as error:
                 reason = f"kb_loader of {name}: {error}"
                 raise ConfigError(Errors.BAD_CONFIG.format(path="the pipeline", reason=reason)) from error
-            kbs[key] = made() if made else make_ontology_reader(path, **settings)()
+            kbs[key] = made() if made else make_ontology_reader(path, **settings[name])()
         known = [*names_of(nlp.get_pipe(name).kb)]
         result[name] = add_names(kbs[key], known) if known else kbs[key]
     return result
@@ -95,7 +127,7 @@ def check_same_ontology(name: str, old: KnowledgeBase, new: KnowledgeBase, path:
         ConfigError: None of the old ids leads to an entity of the new one.
     """
     if not any(new.resolve(id) for id in old):
-        prefixes = [", ".join(islice(kb.prefixes(), 5)) for kb in (old, new)]
+        prefixes = [", ".join(prefix or "no prefix" for prefix in islice(kb.prefixes(), 5)) for kb in (old, new)]
         raise ConfigError(Errors.OTHER_ONTOLOGY.format(path=path, name=name, old=prefixes[0], new=prefixes[1]))
 
 

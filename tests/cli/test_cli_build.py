@@ -322,3 +322,26 @@ def test_annotated_mentions_become_names(ontolink, toy, tmp_path):
 
 def test_missing_names(refused, toy, tmp_path):
     assert "nowhere.jsonl" in refused("build", toy, tmp_path / "out", "--names", tmp_path / "nowhere.jsonl")
+
+
+def test_wrong_settings_of_a_part_are_told_with_the_block(ontolink, refused, toy, tmp_path):
+    config = tmp_path / "own.cfg"
+    index = '[components.linker.index]\n@ontolink_indexes = "spacy-ontolink.AutoIndex.v1"\nsize = 3\n'
+    base = (
+        '[nlp]\nlang = "en"\npipeline = ["linker"]\n[components]\n[components.linker]\nfactory = "ontolink_retriever"\n'
+    )
+    config.write_text(base + index, "utf-8")
+    reason = refused("build", toy, tmp_path / "out", "--config", config)
+    assert "own.cfg: [components.linker.index] is wrong: size: unexpected argument" in reason
+    config.write_text(base + index.replace("size = 3\n", ""), "utf-8")
+    assert ontolink("build", toy, tmp_path / "out", "--config", config).code == 0
+    saved = tmp_path / "out" / "config.cfg"
+    whole = saved.read_text("utf-8")
+    saved.write_text(whole.replace("AutoIndex.v1", 'AutoIndex.v1"\nsize = "3'), "utf-8")
+    reason = refused("info", tmp_path / "out")
+    assert "config.cfg: [components.linker.index] is wrong: size" in reason
+    assert "not a spaCy pipeline" not in reason
+    saved.write_text(whole.replace("AutoIndex.v1", "NoIndex.v1"), "utf-8")
+    reason = refused("info", tmp_path / "out")
+    assert "config.cfg: a block is wrong" in reason
+    assert "NoIndex" in reason

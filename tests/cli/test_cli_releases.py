@@ -114,3 +114,55 @@ def test_a_release_as_the_ontology_of_a_component(umls, tmp_path, monkeypatch):
         nlp.add_pipe("ontolink_retriever", config={"ontology": str(umls)})
         assert nlp.get_pipe("ontolink_retriever").kb["C0000001"].name == text
     assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_update_reads_with_the_options_of_the_build(ontolink, umls, tmp_path):
+    assert ontolink("build", umls, tmp_path / "out", "--option", "types=T081", "--option", "prefix=UMLS:").code == 0
+    (umls / "MRCONSO.RRF").write_text(NAMES.replace("milk yield", "yield of milk"), "utf-8")
+    result = ontolink("update", tmp_path / "out", umls, tmp_path / "new")
+    assert "As at the build: --option types=T081 --option prefix=UMLS:" in result.err
+    assert names(tmp_path / "new") == ["yield of milk"]
+    assert ontolink("update", tmp_path / "new", umls, tmp_path / "other", "--option", "types=T023,T081").code == 0
+    kb = spacy.load(tmp_path / "other").get_pipe("ontolink_retriever").kb
+    assert list(kb) == ["UMLS:C0000001", "UMLS:C0000002"]
+
+
+def test_update_reads_a_table_with_the_columns_of_the_build(ontolink, tmp_path):
+    table = tmp_path / "table.dat"
+    options = ["--columns", "id=KEY,name=WORD", "--format", "table"]
+    for out, word in (("out", "milk"), ("new", "whole milk")):
+        table.write_text(f"KEY,WORD,OTHER\nX:1,{word},a\nX:2,fat,b\n")
+        before = [] if out == "out" else [tmp_path / "out"]
+        done = ontolink("update" if before else "build", *before, table, tmp_path / out, *([] if before else options))
+        assert done.code == 0
+    assert names(tmp_path / "new") == ["whole milk", "fat"]
+
+
+def test_options_of_another_format_are_not_kept(ontolink, umls, tmp_path):
+    assert ontolink("build", umls, tmp_path / "out", "--option", "types=T081").code == 0
+    table = tmp_path / "table.csv"
+    table.write_text("id,name\nC0000001,yield\n")
+    result = ontolink("update", tmp_path / "out", table, tmp_path / "new")
+    assert (result.code, names(tmp_path / "new")) == (0, ["yield"])
+    assert "As at the build" not in result.err
+
+
+def test_another_ontology_without_prefixes(ontolink, refused, umls, tmp_path):
+    assert ontolink("build", umls, tmp_path / "out", "--option", "prefix=UMLS:").code == 0
+    assert "(no prefix there, UMLS here)" in refused(
+        "update", tmp_path / "out", umls, tmp_path / "new", "--option", "prefix="
+    )
+
+
+def test_info_reads_with_options(ontolink, refused, umls):
+    facts = json.loads(ontolink("info", umls, "--option", "types=T023", "--json").out)
+    assert facts["entities"] == 1
+    assert "'--format'" in refused("info", umls, "--format", "foo")
+
+
+def test_problems_are_told_once(ontolink, tmp_path):
+    table = tmp_path / "flat.csv"
+    table.write_text("id,name\nX:1,milk\n")
+    result = ontolink("build", table, tmp_path / "out", "--format", "skos")
+    assert result.code == 2
+    assert result.err.count("passed over while reading") == 1

@@ -104,6 +104,7 @@ def read_ontology(
     # Problems between entities, such as dangling parents, belong to one file only if there is only one.
     whole = reports[0] if len(reports) == 1 else ReadReport(" + ".join(str(path) for path in files), strict)
     every = dict.fromkeys([*reports, whole])
+    told = ""
     try:
         kb = KnowledgeBase.from_entities(
             chain.from_iterable(streams),
@@ -111,11 +112,17 @@ def read_ontology(
             stop_synonyms=stop_synonyms,
             report=whole,
         )
+    except OntologyError as error:
+        told = str(error)
+        raise
     finally:
         for report in every:
-            report.log()
+            if report.summary() not in told:
+                report.log()
     # The builder knows of the problems between entities only; what was passed over in the files belongs to the KB, too.
     kb.facts["problems"] = dict(sum((report.counts for report in every), Counter()))
+    # How it was read, so that the next release can be read in the same way.
+    kb.facts["reading"] = {"format": format, "columns": dict(columns or {}), "options": dict(options or {})}
     given = _paths(names)
     return add_names(kb, chain.from_iterable(map(read_names, given))) if given else kb
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ...errors import Errors, OntologyError, Warnings
@@ -55,6 +56,12 @@ class ReadReport:
         self.counts[kind] += 1
         if len(self.first) < _KEPT:
             self.first.append((line, kind, detail[:200]))
+
+    def note_unmet(self, what: str, wanted: Iterable[str], met: Collection[str]) -> None:
+        """Tell which values of a filter nothing has, and which there are: they may be misspelt."""
+        for value in wanted:
+            if value not in met:
+                self.note(f"{what} {value}", f"there are {', '.join(sorted(met)[:30]) or 'none'}")
 
     def summary(self) -> str:
         """Return the counts by kind and the first few problems in one sentence; "" if there were none."""

@@ -11,6 +11,8 @@ from .rows import Row
 
 CUI = re.compile(r"C\d{7}")
 _STRAYS = 10
+_SHORT = 4
+"""Even of a short file, no more than one row in so many may be out of order."""
 
 
 class MRCONSO:
@@ -66,10 +68,13 @@ def by_concept(rows: Iterable[Row], report: ReadReport) -> Iterator[tuple[str, l
         else:
             report.problem("out of order", f"{cui} after {last}", row.line)
             strays += 1
+            unsorted = OntologyError(Errors.UNSORTED.format(path=report.path, line=row.line, cui=cui, last=last))
             if strays > _STRAYS and 20 * strays > taken:
-                raise OntologyError(Errors.UNSORTED.format(path=report.path, line=row.line, cui=cui, last=last))
+                raise unsorted
     if group:
         yield last, group
+    if _SHORT * strays > taken:
+        raise unsorted
 
 
 class Join:

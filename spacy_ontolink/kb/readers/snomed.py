@@ -126,8 +126,10 @@ class _Reading:
     def _ranks(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the descriptions in language reference sets, ascending, and their best rank: preferred ones first."""
         order = {refset: rank for rank, refset in enumerate(self.refsets or (_US, _GB))}
+        met = set[str]()
         ids, ranks = array("q"), array("B")
         for (line, cells), report in self._rows(_LANGUAGE):
+            met.add(cells[4])
             rank = order.get(cells[4]) if self.refsets else order.setdefault(cells[4], len(order))
             if rank is None:
                 continue
@@ -136,6 +138,7 @@ class _Reading:
                 continue
             ids.append(int(cells[5]))
             ranks.append(min(rank, 99) + (100 if cells[6] == _ACCEPTABLE else 0))
+        self.report.note_unmet("nothing in the reference set", self.refsets, met)
         id, rank_of = np.array(ids, np.int64), np.array(ranks, np.uint8)
         best = np.lexsort((rank_of, id))
         unique, first = np.unique(id[best], return_index=True)
@@ -144,7 +147,9 @@ class _Reading:
     def _names(self, active: dict[int, bool], heirs: dict[int, tuple[dict[str, None], dict[str, None]]]) -> _Names:
         ids, concepts, languages, kinds = array("q"), array("q"), array("q"), array("B")
         terms: list[str] = []
+        met = set[str]()
         for (line, cells), report in self._rows(_DESCRIPTION):
+            met.add(cells[5])
             concept, language = int(cells[4]), self.languages.get(cells[5], None if self.languages else 0)
             if concept not in active:
                 report.problem("unknown concept", cells[4], line)
@@ -159,6 +164,7 @@ class _Reading:
                 languages.append(language)
                 kinds.append(_KINDS[cells[6]])
                 terms.append(term)
+        self.report.note_unmet("no description in the language", self.languages, met)
         listed, best = self._ranks()
         id, kind = np.array(ids, np.int64), np.array(kinds, np.uint8)
         rank = np.full(len(id), _UNLISTED, np.uint8)

@@ -10,8 +10,9 @@ from ...errors import require
 from .annotations import RDF
 from .rdfxml import DESCRIPTION, RESOURCE, absolute, check_rdf, iri_of
 from .report import ReadReport
-from .safe_xml import BASE, LANGUAGE, elements
+from .safe_xml import BASE, LANGUAGE, elements, not_this
 from .sources import open_bytes, read_head
+from .turtle import PROBLEM, read_turtle
 
 _NODE_ID = f"{{{RDF}}}nodeID"
 _TYPE = f"{RDF}type"
@@ -30,30 +31,22 @@ def read_triples(path: Path, format: str, report: ReadReport) -> Iterator[Triple
     """Yield the statements of a file, whichever syntax it is in.
 
     Raises:
-        OntologyError: It is XML that is not well-formed or not RDF.
+        OntologyError: It is XML that is not well-formed or not RDF, or most statements of Turtle cannot be read.
         MissingExtraError: It is not XML, and pyoxigraph is not installed.
     """
     head = read_head(path, 1000).lstrip()
     if head.startswith((b"<?", b"<!")) or b"RDF" in head.partition(b">")[0]:
         return _from_xml(path, format)
     require("pyoxigraph", "rdf", "A Turtle or N-Triples file")
-    return _from_turtle(path, report)
+    return _from_turtle(path, format, report)
 
 
-def _from_turtle(path: Path, report: ReadReport) -> Iterator[Triple]:
-    """Parse Turtle, of which N-Triples is a part; after a mistake, go on with the next statement that makes sense."""
+def _from_turtle(path: Path, format: str, report: ReadReport) -> Iterator[Triple]:
     import pyoxigraph
 
+    read = 0
     with open_bytes(path) as file:
-        statements = pyoxigraph.parse(file, format=pyoxigraph.RdfFormat.TURTLE)
-        while True:
-            try:
-                found = next(statements, None)
-            except SyntaxError as error:
-                report.problem("statement that cannot be read", str(error.msg), error.lineno)
-                continue
-            if found is None:
-                return
+        for read, found in enumerate(read_turtle(file, report), 1):  # noqa: B007
             text = found.object
             language = (text.language or "") if isinstance(text, pyoxigraph.Literal) else None
             yield Triple(
@@ -62,6 +55,8 @@ def _from_turtle(path: Path, report: ReadReport) -> Iterator[Triple]:
                 text.value if language is not None else _name(text),
                 language,
             )
+    if report.counts[PROBLEM] > read:
+        raise not_this(path, format, report.summary())
 
 
 def _name(node: Any) -> str:

@@ -130,14 +130,8 @@ class _Reading:
                 yield self._entity(cui, atoms, types, defined, parents)
         for join in (semantic, definitions, broader):
             join.finish()
-        self._note_unmet("language", self.filters.languages, languages, main)
-        self._note_unmet("source", self.filters.sources, sources, main)
-
-    def _note_unmet(self, kind: str, wanted: Sequence[str], met: set[str], report: ReadReport) -> None:
-        """Tell which values of a filter no row has: they may be misspelt."""
-        for value in wanted:
-            if value not in met:
-                report.note(f"no name of the {kind} {value}", f"there are {', '.join(sorted(met)[:30])}")
+        main.note_unmet("no name of the language", self.filters.languages, languages)
+        main.note_unmet("no name of the source", self.filters.sources, sources)
 
     def _passes(self, row: Row, report: ReadReport) -> bool:
         cells, filters = row.cells, self.filters

@@ -84,7 +84,7 @@ def test_each_concept_is_one_group_in_order(numbers):
     try:
         groups = list(by_concept(rows, report))
     except OntologyError:  # so many are out of order that the file is none
-        assert report.counts["out of order"] > 10
+        assert 4 * report.counts["out of order"] > len(rows) or report.counts["out of order"] > 10
         return
     assert [cui for cui, _ in groups] == sorted({cui for cui, _ in groups})
     assert sum(len(group) for _, group in groups) + report.counts["out of order"] == len(rows)

@@ -164,3 +164,51 @@ def test_turtle_without_its_package(tmp_path, monkeypatch):
     path.write_text(TURTLE)
     with pytest.raises(MissingExtraError, match=r"spacy-ontolink\[rdf\]"):
         entities(path)
+
+
+NUMBERED = "".join(f'ex:c{i} a skos:Concept ;\n  skos:prefLabel "Concept {i}"@en .\n' for i in range(60))
+PREFIXES = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n@prefix ex: <http://x.org/> .\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line"),
+    [
+        ('"Concept 2"', '"Concept 2', 8),
+        ('"Concept 2"', 'Concept 2"', 8),
+        ('"Concept 2"', '"""Concept 2', 8),
+        ('"Concept 2"', '"Concept 2 "a" b"@en, "c"', 8),
+        ('"Concept 2"@en .', '"Concept 2"@en', 9),
+        ("ex:c2 ", "<http://x.org/c2 ", 7),
+        ('"Concept 2"', '"Concept \\q"', 8),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_mistake_in_turtle_takes_no_other_statement_with_it(write, right, wrong, line, end):
+    assert right in NUMBERED
+    text = (PREFIXES + NUMBERED.replace(right, wrong)).replace("\n", end)
+    found, report = entities(write(text, "t.ttl"))
+    names = {entity.name for entity in found.values()}
+    assert names >= {f"Concept {i}" for i in range(60) if i != 2}
+    assert report.first[0][0] == line
+    assert set(report.counts) <= {"statement that cannot be read", "entity without a name"}
+
+
+def test_lines_are_counted_on_after_a_mistake(write):
+    text = NUMBERED
+    for number in (2, 40, 41):
+        text = text.replace(f' {number}"', f" {number}")
+    _, report = entities(write(PREFIXES + text, "t.ttl"))
+    assert [line for line, _, _ in report.first] == [8, 84, 86]
+    assert not any("column" in detail for _, _, detail in report.first)
+
+
+def test_a_text_without_end_in_a_large_file(write):
+    many = "".join(f'ex:c{i} skos:prefLabel "Concept {i} {"x" * 1000}"@en .\n' for i in range(20_000))
+    found, report = entities(write(PREFIXES + many.replace('"Concept 100 ', '"""Concept 100 '), "t.ttl"))
+    assert len(found) == 19_999
+    assert 1 <= report.counts["statement that cannot be read"] <= 4
+
+
+def test_turtle_that_can_mostly_not_be_read(write):
+    with pytest.raises(OntologyError, match="prefix ex: has not been declared"):
+        entities(write(PREFIXES.replace("@prefix ex", "@prefix other") + NUMBERED, "t.ttl"))

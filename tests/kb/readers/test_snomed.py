@@ -229,3 +229,16 @@ def test_an_extension_beside_what_it_extends(release, tmp_path):
 def test_only_snapshots_will_do(tmp_path):
     with pytest.raises(OntologyError, match="no sct2_Concept_…Snapshot file"):
         entities(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "there"),
+    [
+        ({"refsets": ("123",)}, "nothing in the reference set 123", US),
+        ({"languages": ("sv",)}, "no description in the language sv", "en, es"),
+    ],
+)
+def test_what_a_filter_does_not_find_is_told_with_what_there_is(release, options, problem, there):
+    _, report = entities(release(), **options)
+    assert report.counts[problem] == 1
+    assert there in next(detail for _, kind, detail in report.first if kind == problem)

@@ -267,3 +267,9 @@ def test_two_releases_in_one_folder(tmp_path):
         write(tmp_path / name / "META")
     with pytest.raises(OntologyError, match="more than one MRCONSO"):
         entities(tmp_path)
+
+
+def test_a_short_unsorted_file_is_refused(tmp_path):
+    rows = [NAMES.splitlines()[7].replace("C0000002", f"C{number:07}") for number in (2, 1, 1)]
+    with pytest.raises(OntologyError, match=r"MRCONSO\.RRF, line 3: C0000001 comes after C0000002.*sort -o"):
+        entities(write(tmp_path / "META", MRCONSO="\n".join(rows)))
