@@ -237,7 +237,7 @@ class Errors(
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
     BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"
-    PAGE_IS_FOLDER = "{path} is a folder; give {option} the name of a file for the page"
+    OUTPUT_IS_FOLDER = "{path} is a folder; give {option} the name of a file"
     NO_BASE = "No pipeline to build on in '{name}': {reason}"
     BAD_CONFIG = "{path} is not a config to build from: {reason}"
     BAD_COLUMNS = "--columns '{text}' is not a list like id=ID,name=LABEL,synonyms=OTHERS"

@@ -108,12 +108,17 @@ class CorpusMessages:
         "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
     )
     OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
+    NO_GROUPS_IN = "{path} is not a .spacy file, so it has no span groups to choose from; leave --spans-key out"
+    SPACY_FROM_STDIN = "A .spacy file cannot come from standard input; give the name of the file"
     NEEDS_FILE = "--to {format} needs a file or folder to write to, not standard output"
 
 
 class EvaluationMessages:
     """Message templates of ``evaluation`` and ``ontolink evaluate``."""
 
+    NO_STDOUT = "{option} needs a file to write to, not standard output"
+    OUTPUT_IN_FILE = "{path} cannot be written, since {parent} is a file; give {option} another name"
+    SAME_OUTPUT = "{first} and {second} would both write {path}; give them different names"
     NO_RUN = (
         "{path} cannot be compared with: {reason}. Give the file that 'ontolink evaluate … --output FILE' wrote for "
         "the other run."

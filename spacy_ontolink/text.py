@@ -1,4 +1,4 @@
-"""The one normalisation that mentions and names share, so that both sides of a comparison are cut alike."""
+"""How text is cut and written: above all the one normalisation that mentions and names share, to be compared alike."""
 
 from __future__ import annotations
 
@@ -52,3 +52,8 @@ def normalise(text: str) -> str:
 def one_line(text: str) -> str:
     """Put text on one line; a lone surrogate, which no tokenizer and no server takes, becomes U+FFFD."""
     return " ".join(_SURROGATE.sub("\ufffd", text).split())
+
+
+def percent(value: float | None, unit: str = "") -> str:
+    """Write a share as a percentage, by default without its sign."""
+    return "–" if value is None else f"{100 * value:.1f}{unit}"

@@ -32,7 +32,12 @@ def evaluate(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the measures as JSON, too, with what became of each mention."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the measures as JSON, too, with what became of each mention; - is standard output, which has "
+            "the measures anyway.",
+        ),
     ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a page (HTML) with plots and a table of all mentions.")
@@ -55,14 +60,14 @@ def evaluate(
 ) -> None:
     """Measure how well mentions with gold ids are linked."""
     from ..documents import link_pattern
-    from ..errors import ConfigError, Errors
     from ..evaluation import compare_runs, read_run
     from .console import say
+    from .outputs import STDOUT, check_outputs
     from .pipelines import load_pipeline, only_retriever
 
-    for option, path in (("--output", output), ("--report", report)):
-        if path is not None and path.is_dir():
-            raise ConfigError(Errors.PAGE_IS_FOLDER.format(path=path, option=option))
+    output = None if output == STDOUT else output
+    outputs = {option: path for option, path in (("--output", output), ("--report", report)) if path}
+    check_outputs(outputs, [data, compare] if compare else [data])
     link, other = link_pattern(links), read_run(compare) if compare else None
     nlp = load_pipeline(pipeline)
     only_retriever(nlp, component, pipeline)
@@ -89,14 +94,16 @@ class Found(NamedTuple):
     resampling: Resampling
 
 
-def measure(nlp: Language, data: Path, spans_key: str | None = None) -> dict[str, Any]:
+def measure(
+    nlp: Language, data: str | Path, spans_key: str | None = None, format: CorpusFormat | None = None
+) -> dict[str, Any]:
     """Return the measures alone, see ``measure_all``."""
-    return measure_all(nlp, data, spans_key).measures
+    return measure_all(nlp, data, spans_key, format=format).measures
 
 
 def measure_all(
     nlp: Language,
-    data: Path,
+    data: str | Path,
     spans_key: str | None = None,
     resamples: int = 1000,
     seed: int = 0,
@@ -105,7 +112,8 @@ def measure_all(
 ) -> Found:
     """Link the mentions of a file and compare with its gold ids, brought up to date through the knowledge base.
 
-    The pipeline must have one retriever enabled: ids are brought up to date and mentions ranked by the same one.
+    The pipeline must have one retriever enabled: ids are brought up to date and mentions ranked by the same one. It is
+    left as it was.
 
     Raises:
         DataError: The file cannot be used, no mention in it has a gold id, or the ``other`` run is not about it.
@@ -117,10 +125,9 @@ def measure_all(
     from ..report import chain_of
     from .console import track
     from .mentions import finder, run
-    from .pipelines import adjust, retriever
+    from .pipelines import adjusted, retriever
 
-    adjust(nlp, spans_key=SPANS_KEY, k=max(RECALL_AT))
-    tally, linker = Tally(), retriever(nlp)
+    data, tally, linker = Path(data), Tally(), retriever(nlp)
     docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format))
     gold = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     if not docs:
@@ -131,13 +138,14 @@ def measure_all(
     if other:
         check_run(docs, other)
     start = time.perf_counter()
-    docs = list(run(nlp, track(docs, "Linking", len(docs)), finder(nlp, "given", "")[1]))
-    duration = time.perf_counter() - start
-    outcomes = read_outcomes(docs, linker)
-    resampling = Resampling([one.number for one in outcomes], resamples, seed)
-    measures = measures_of(outcomes, resampling)
-    fuser = chain_of(nlp, linker.name).stage("fused")
-    curve = alpha_curve(docs, outcomes, linker, fuser) if fuser else None
+    with adjusted(nlp, spans_key=SPANS_KEY, k=max(RECALL_AT)):
+        docs = list(run(nlp, track(docs, "Linking", len(docs)), finder(nlp, "given", "")[1]))
+        duration = time.perf_counter() - start
+        outcomes = read_outcomes(docs, linker)
+        resampling = Resampling([one.number for one in outcomes], resamples, seed)
+        measures = measures_of(outcomes, resampling)
+        fuser = chain_of(nlp, linker.name).stage("fused")
+        curve = alpha_curve(docs, outcomes, linker, fuser) if fuser else None
     facts = {
         "documents": tally.documents,
         "seconds": round(duration, 3),

@@ -59,5 +59,10 @@ def _nil(nil: Mapping[str, Any]) -> list[str]:
 def _comparison(found: Mapping[str, Any]) -> list[str]:
     from ..report.evaluation_words import COMPARED, about_comparison, compared
 
-    rows = [f"{row[0]:18}" + "".join(f"{cell:>15}" for cell in row[1:]) for row in [COMPARED, *compared(found)]]
+    cells = [COMPARED, *compared(found)]
+    first, *widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    rows = [
+        f"{row[0]:{first}}" + "".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
+        for row in cells
+    ]
     return [f"beside {found['with']} ({found['file']}), {found['n']:,} mentions:", *rows, *about_comparison(found)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ConfigError, DataError, Errors
+from ..errors import DataError, Errors
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,12 +43,13 @@ def explain(
     from ..report import chain_of, show, write_page
     from ..report import explain as explained
     from .mentions import run
+    from .outputs import check_file
     from .pipelines import adjust, load_pipeline, only_retriever
 
     text, places = parse_marks(text.encode("utf-8", "replace").decode("utf-8"))  # bytes of an argument that are no text
     link = link_pattern(links)
-    if output is not None and output.is_dir():
-        raise ConfigError(Errors.PAGE_IS_FOLDER.format(path=output, option="--output"))
+    if output is not None:
+        check_file("--output", output)
     nlp = load_pipeline(pipeline)
     name = only_retriever(nlp, component, pipeline).name
     adjust(nlp, spans_key=SPANS_KEY, k=1)

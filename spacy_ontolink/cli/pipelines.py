@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +130,19 @@ def adjust(nlp: Language, *, spans_key: str | None, k: int) -> None:
     for name in retrievers(nlp):
         component: Any = nlp.get_pipe(name)
         component.settings = replace(component.settings, spans_key=spans_key, k=max(k, component.settings.k))
+
+
+@contextmanager
+def adjusted(nlp: Language, *, spans_key: str | None, k: int) -> Iterator[None]:
+    """Let all retrievers work so while the block runs, see ``adjust``, and after it as before."""
+    components: list[Any] = [nlp.get_pipe(name) for name in retrievers(nlp)]
+    before = [component.settings for component in components]
+    adjust(nlp, spans_key=spans_key, k=k)
+    try:
+        yield
+    finally:
+        for component, settings in zip(components, before, strict=True):
+            component.settings = settings
 
 
 def check_free(out: Path, overwrite: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..components.spans import NIL
 from ..documents import GIVEN, SPANS_KEY, read_documents
 from ..errors import DataError, Errors
 from .pipelines import linkers
@@ -42,7 +43,7 @@ def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int, f
     """Read annotated mentions, at most ``limit`` of them, chosen at random.
 
     Raises:
-        DataError: The file cannot be used, or no mention in it that the retriever links has a gold id.
+        DataError: The file cannot be used, or no mention that the retriever links has a gold id that is known.
     """
     docs, labels = list(read_documents(path, nlp, format=format)), retriever.settings.labels
     ids = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
@@ -60,9 +61,12 @@ def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int, f
         spans = list(doc.spans.get(SPANS_KEY, ()))
         doc.spans[SPANS_KEY] = [span for place, span in enumerate(spans, start=number) if chosen[place]]
         number += len(spans)
-    docs = list(nlp.pipe([doc for doc in docs if doc.spans[SPANS_KEY]], disable=linkers(nlp)))
-    ids = [own for own, taken in zip(ids, chosen, strict=True) if taken]
+    ids = [[id for id in own if id not in ("", NIL)] for own, taken in zip(ids, chosen, strict=True) if taken]
     gold = _numbers(retriever.kb, ids)
+    if not any(gold):
+        hint = f" None of the {len(ids):,} has a gold id that the ontology knows."
+        raise DataError(Errors.NO_MENTIONS.format(path=path, verb="tune on", hint=hint))
+    docs = list(nlp.pipe([doc for doc in docs if doc.spans[SPANS_KEY]], disable=linkers(nlp)))
     facts = {
         "data": path.name,
         "mentions": len(ids),

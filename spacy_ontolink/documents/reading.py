@@ -12,10 +12,10 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from ..components.spans import NIL
-from ..errors import DataError, Errors
+from ..errors import ConfigError, DataError, Errors
 from .formats import IdRules, Row, check_format, check_row, read_rows, sniff_path
 from .records import GIVEN, SPANS_KEY, spans_of
-from .tally import Place, Tally, name_of
+from .tally import STDIN, Place, Tally, name_of
 
 
 def read_documents(
@@ -48,13 +48,14 @@ def read_documents(
 
     Raises:
         DataError: The file is missing, or a line cannot be used; the message says which and why.
-        ConfigError: There is no such format.
+        ConfigError: There is no such format, or a group is named for a file that is no ``.spacy``.
     """
     check_format(format)
     tally = tally if tally is not None else Tally()
     if (format or sniff_path(path)) == "spacy":
         documents = _read_docbin(path, nlp.vocab, given, spans_key)
     else:
+        _check_key(path, spans_key)
         rows = read_rows(path, format, given=given, whole_file=whole_file, tally=tally)
         documents = (to_doc(row if given else {**row, "mentions": None}, nlp, place, tally) for place, row in rows)
     for doc in documents:
@@ -80,6 +81,7 @@ def read_corpus_rows(
             for at, doc in zip(places, docs, strict=False)
         )
     else:
+        _check_key(path, spans_key)
         rows = read_rows(path, format, rules=rules, tally=tally)
     for place, row in rows:
         tally.documents += 1
@@ -118,7 +120,15 @@ def _span(doc: Doc, mention: Row, tally: Tally) -> Span:
     return span
 
 
+def _check_key(path: Path, spans_key: str | None) -> None:
+    """Refuse a span group for a file that has none."""
+    if spans_key is not None:
+        raise ConfigError(Errors.NO_GROUPS_IN.format(path=name_of(path)))
+
+
 def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None) -> Iterator[Doc]:
+    if path == STDIN:
+        raise DataError(Errors.SPACY_FROM_STDIN)
     if not path.is_file():
         raise DataError(Errors.INPUT_MISSING.format(path=path))
     try:

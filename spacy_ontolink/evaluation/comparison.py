@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Key = tuple[str, int, int, str, frozenset[str]]
 
+MOST_RANK = 2**31 - 1
+"""The highest rank that a file may give: more entities no knowledge base has."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -60,6 +63,8 @@ def read_run(path: Path) -> Run:
         if not _is_row(row):
             reason = f"mention {number} of it lacks one of document, start, end, label, gold, rank and verdict"
             raise DataError(Errors.NO_RUN.format(path=path, reason=reason))
+        if not 0 <= row["rank"] <= MOST_RANK:
+            raise DataError(Errors.NO_RUN.format(path=path, reason=f"mention {number} of it has an impossible rank"))
     return Run(str(found.get("pipeline", "")) or path.stem, path, rows)
 
 
@@ -83,18 +88,17 @@ def compare_runs(outcomes: Sequence[Outcome], other: Run, resampling: Resampling
     Args:
         outcomes: The mentions.
         other: The earlier run.
-        resampling: Draws over the same mentions.
+        resampling: Draws over the same mentions, those without a gold id included, for all that is compared.
 
     Raises:
         DataError: The earlier run is about other mentions, or other gold ids.
     """
     rows = _aligned(outcomes, other)
     given = np.array([bool(one.gold) for one in outcomes], bool)
-    here, there = np.array([one.rank for one in outcomes]), np.array([row["rank"] for row in rows])
-    draws = Resampling(np.asarray(resampling.documents)[given], resampling.resamples, resampling.seed, resampling.level)
-    ours, theirs = reached(here[given]), reached(there[given])
+    here, there = np.array([one.rank for one in outcomes], np.int64), np.array([row["rank"] for row in rows], np.int64)
+    ours, theirs = reached(here), reached(there)
     found: dict[str, Any] = {
-        name: compare(ours[:, column], theirs[:, column], draws) for column, name in enumerate(MEASURES)
+        name: compare(ours[:, column], theirs[:, column], resampling, given) for column, name in enumerate(MEASURES)
     }
     right = np.array([row["verdict"] in ("right", "nil") for row in rows], bool)
     found["accuracy"] = compare(np.array([one.is_right for one in outcomes], bool), right, resampling)
@@ -104,7 +108,7 @@ def compare_runs(outcomes: Sequence[Outcome], other: Run, resampling: Resampling
         "n": int(given.sum()),
         **found,
         "mcnemar": mcnemar(here[given] == 1, there[given] == 1),
-        "resampling": draws.facts(),
+        "resampling": resampling.facts(),
     }
     return Comparison(facts, there.tolist())
 

@@ -15,27 +15,31 @@ _EXACT_UP_TO = 13
 """Units that differ up to which all assignments are tried, of which there are then fewer than ``FLIPS``."""
 
 
-def compare(here: np.ndarray, there: np.ndarray, resampling: Resampling) -> dict[str, Any]:
+def compare(
+    here: np.ndarray, there: np.ndarray, resampling: Resampling, counted: np.ndarray | None = None
+) -> dict[str, Any]:
     """Compare a measure of two runs mention by mention.
 
     Args:
         here: What each of B mentions adds to the measure in this run, (B,).
         there: The same in the other run.
         resampling: Says what belongs together, and the seed.
+        counted: Whether each mention counts in the measure, (B,); by default all do.
 
     Returns:
         The means ``here`` and ``there``, their ``difference``, its ``interval`` by the paired bootstrap, and the
         two-sided ``p_value`` of a paired permutation test, in which whole units change sides. None of no mention.
     """
     first, second = np.asarray(here, np.float64), np.asarray(there, np.float64)
-    gain = first - second
-    if not len(gain):
+    given = np.ones(len(first), bool) if counted is None else counted
+    gain = np.where(given, first - second, 0.0)
+    if not given.any():
         return {"here": None, "there": None, "difference": None, "interval": None, "p_value": None}
     return {
-        "here": float(first.mean()),
-        "there": float(second.mean()),
-        "difference": float(gain.mean()),
-        "interval": resampling.interval_of_mean(gain),
+        "here": float(first[given].mean()),
+        "there": float(second[given].mean()),
+        "difference": float(gain[given].mean()),
+        "interval": resampling.interval_of_mean(gain, given),
         "p_value": _permutation(resampling.sums([gain])[:, 0], resampling.seed),
     }
 

@@ -86,11 +86,17 @@ class Resampling:
                 result.append(bounds)
         return result
 
-    def interval_of_mean(self, values: np.ndarray) -> list[float] | None:
-        """Return the interval of the mean of any values, (B,), such as differences; None of too few units."""
-        if self._units[2] < FEWEST_UNITS:
+    def interval_of_mean(self, values: np.ndarray, counted: np.ndarray) -> list[float] | None:
+        """Return the interval of the mean of any values, (B,), such as differences; None of too few units.
+
+        Args:
+            values: The values, 0 where they do not count.
+            counted: Which of them count, (B,).
+        """
+        under = self.sums([counted])
+        if int((under > 0).sum()) < FEWEST_UNITS:
             return None
-        low, high = self._quantiles(self.sums([values]), self.sums([np.ones(len(values))]))[:, 0].tolist()
+        low, high = self._quantiles(self.sums([values]), under)[:, 0].tolist()
         return [low, high]
 
     def _quantiles(self, over: np.ndarray, under: np.ndarray) -> np.ndarray:

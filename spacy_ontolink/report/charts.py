@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 
 from ..plots import Axis, Plot, alpha_plot, percent_axis, reliability_plot
+from ..text import percent
 from .evaluation_words import Measures
-from .values import percent
 
 OVERLAP_WORDS = {"HO": "contained in the name", "LO": "shares a word", "NO": "shares none"}
 

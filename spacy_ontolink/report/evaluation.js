@@ -2,13 +2,14 @@
 "use strict";
 {
   const PAGE = 100;
+  const LONGEST = 200; // characters of a mention that are shown at once
   const RELATIONS = ["parent", "child", "sibling", "ancestor", "descendant", "far"];
   const data = JSON.parse(document.getElementById("data").textContent);
   const rows = data.rows.map((values, place) => {
     const row = Object.fromEntries(data.columns.map((name, column) => [name, values[column]]));
     const entities = [...row.gold, ...(row.best ? [row.best] : [])];
     row.place = place;
-    row.words = [row.mention, row.document, row.label, ...entities.flatMap((one) => one.slice(0, 3))].join("\n").toLowerCase();
+    row.words = [row.mention, row.document, row.label, ...entities.flatMap((one) => [...one.slice(0, 3), ...one[4]])].join("\n").toLowerCase();
     return row;
   });
 
@@ -21,14 +22,19 @@
   const score = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
   const soft = (text) => element("small", { class: "soft line" }, text);
 
-  const entity = ([id, name, matched]) => {
+  const entity = ([id, name, matched, , written]) => {
     const link = data.links[id] ? element("a", { href: data.links[id], rel: "noreferrer" }, id) : id;
     const parts = [link, " ", name === null ? element("span", { class: "bad" }, "unknown") : name];
-    return element("span", { class: "line" }, ...parts, ...(matched ? [soft("by “" + matched + "”")] : []));
+    return element("span", { class: "line" }, ...parts, ...(matched ? [soft("by “" + matched + "”")] : []),
+      ...(written.length ? [soft("in the file: " + written.join(", "))] : []));
   };
   const mention = (row) => {
-    const text = element("span", { dir: "auto" }, row.left, element("mark", {}, row.mention), row.right);
-    return [text, soft([row.document, row.label, row.overlap].filter(Boolean).join(" · "))];
+    const letters = row.mention.length > LONGEST ? [...row.mention] : [];
+    const isLong = letters.length > LONGEST;
+    const marked = element("mark", {}, isLong ? letters.slice(0, LONGEST).join("") + "…" : row.mention);
+    const all = element("summary", {}, "all " + letters.length.toLocaleString("en") + " characters");
+    const whole = isLong ? [element("details", { dir: "auto" }, all, row.mention)] : [];
+    return [element("span", { dir: "auto" }, row.left, marked, row.right), ...whole, soft([row.document, row.label, row.overlap].filter(Boolean).join(" · "))];
   };
   const answer = (row) => {
     const good = row.verdict === "right" || row.verdict === "nil";
@@ -50,15 +56,15 @@
     return [score(best ? best[3][stage] : null), ...other];
   };
 
-  const first = (entities) => (entities.length ? (entities[0][1] || entities[0][0]).toLowerCase() : "\uffff");
-  const number = (value) => (value === null || value === undefined ? -Infinity : value);
+  const first = (entities) => (entities.length ? (entities[0][1] || entities[0][0]).toLowerCase() : null);
+  const number = (value) => (value === undefined ? null : value);
   const heads = [
     { name: "mention", key: (row) => row.mention.toLowerCase(), draw: mention, kind: "mention" },
     { name: "gold", key: (row) => first(row.gold), draw: (row) => (row.gold.length ? row.gold.map(entity) : ["–"]), kind: "entity" },
     { name: "answer", key: (row) => first(row.best ? [row.best] : []), draw: answer, kind: "entity" },
     ...(rows.some((row) => row.relation)
-      ? [{ name: "hierarchy", key: (row) => (row.relation ? row.steps || 1e6 : 2e6), draw: relation, kind: "near" }] : []),
-    { name: "rank of gold", key: (row) => (row.gold.length ? row.rank || 1e6 : 2e6), draw: rank, kind: "figure" },
+      ? [{ name: "hierarchy", key: (row) => (row.relation ? row.steps || 1e6 : null), draw: relation, kind: "near" }] : []),
+    { name: "rank of gold", key: (row) => (row.gold.length ? row.rank || 1e6 : null), draw: rank, kind: "figure" },
     ...data.stages.map((name, stage) => ({ name, key: (row) => number(row.best && row.best[3][stage]), draw: ofStage(stage), kind: "figure" })),
   ];
   if (rows.some((row) => row.probability !== null))
@@ -108,7 +114,9 @@
       const { key } = heads[state.sort];
       const keys = new Map(state.shown.map((row) => [row, key(row)]));
       const turn = state.down ? -1 : 1;
-      state.shown.sort((a, b) => turn * ((keys.get(a) > keys.get(b)) - (keys.get(a) < keys.get(b))) || a.place - b.place);
+      const order = (a, b) => // what has no key comes last, whichever way the rows are sorted
+        a === null || b === null ? (a === null) - (b === null) : turn * ((a > b) - (a < b));
+      state.shown.sort((a, b) => order(keys.get(a), keys.get(b)) || a.place - b.place);
     }
     [...head.children].forEach((cell, place) => {
       if (place === state.sort) cell.setAttribute("aria-sort", state.down ? "descending" : "ascending");

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..evaluation import Outcome, recall_by_depth
+from ..text import percent
 from .charts import alpha, numbers, overlap_bars, recall_curve, reliability
 from .evaluation_rows import MOST_ROWS, rows_of
 from .evaluation_words import (
@@ -23,7 +24,6 @@ from .evaluation_words import (
     short,
 )
 from .shell import resource, write_shell
-from .values import percent
 
 RELATIONS = {
     "parent": "a parent of the right one",

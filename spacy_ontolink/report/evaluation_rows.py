@@ -21,7 +21,8 @@ VERDICT_WORDS = {
 }
 COLUMNS = ("document", "label", "left", "mention", "right", "gold", "answer", "best", "verdict", "overlap", "relation",
            "steps", "rank", "before", "probability")  # fmt: skip
-"""What a row holds, in this order; ``gold`` and ``best`` are entries: id, name, matched name, scores by stage."""
+"""What a row holds, in this order; ``gold`` and ``best`` are entries: id, name, matched name, scores by stage,
+and the other ids by which the file names it."""
 
 
 def rows_of(outcomes: Sequence[Outcome], link: Callable[[str], str], ranks_before: Sequence[int] | None) -> str:
@@ -56,8 +57,11 @@ def _entries(one: Outcome) -> list[Any]:
 
 
 def _row(one: Outcome, rank_before: int | None, stages: Sequence[str]) -> list[Any]:
-    unknown: list[Any] = [[id, None, "", []] for id, now in zip(one.gold, one.leads, strict=True) if not now]
-    gold = [_entry(entry, stages) for entry in one.live] + unknown
+    unknown: list[Any] = [[id, None, "", [], []] for id, now in zip(one.gold, one.leads, strict=True) if not now]
+    written = list(zip(one.gold, one.leads, strict=True))
+    gold = [
+        _entry(entry, stages, [id for id, now in written if now == entry.id and id != now]) for entry in one.live
+    ] + unknown
     relation, steps = one.relation or ("", None)
     best = _entry(one.best, stages) if one.best else None
     answer = one.answer if one.answer in ("", NIL) else "linked"
@@ -66,7 +70,8 @@ def _row(one: Outcome, rank_before: int | None, stages: Sequence[str]) -> list[A
             one.overlap if one.gold else "", relation, steps, one.rank, rank_before, probability]  # fmt: skip
 
 
-def _entry(entry: Any, stages: Sequence[str]) -> list[Any]:
+def _entry(entry: Any, stages: Sequence[str], written: Sequence[str] = ()) -> list[Any]:
     scores = [entry.scores.get(stage) for stage in stages]
     matched = entry.matched if entry.matched != entry.name else ""
-    return [entry.id, entry.name, matched, [None if score is None else round(score, 4) for score in scores]]
+    rounded = [None if score is None else round(score, 4) for score in scores]
+    return [entry.id, entry.name, matched, rounded, list(written)]

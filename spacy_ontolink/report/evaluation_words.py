@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .values import percent
+from ..text import percent
 
 Measures = Mapping[str, Any]
 
@@ -18,6 +18,7 @@ NOTES = {
     "mentions_without_token": "mention(s) that cover no token, counted as not linked",
     "mentions_widened": "mention(s) widened to whole tokens",
 }
+NONE_KNOWN = "No mention has a gold id that the knowledge base knows: only the figures for NIL say anything"
 COMPARED = ("", "there", "here", "difference", "interval", "p")
 """The columns of ``compared``."""
 
@@ -40,7 +41,8 @@ def between(bounds: Sequence[float] | None) -> str:
 def notes(measures: Measures) -> list[str]:
     """Say what was odd about the data, with a few ids."""
     examples = {kind: _examples(found) for kind, found in measures["examples"].items()}
-    return [f"{measures[key]:,} {text.format(**examples)}" for key, text in NOTES.items() if measures[key]]
+    found = [f"{measures[key]:,} {text.format(**examples)}" for key, text in NOTES.items() if measures[key]]
+    return found if measures["n"] > measures["n_unknown_gold"] else [NONE_KNOWN, *found]
 
 
 def has_nil(measures: Measures) -> bool:

@@ -97,8 +97,3 @@ def apart(first: float, second: float) -> tuple[str, str]:
         if texts[0] != texts[1]:
             break
     return texts
-
-
-def percent(value: float | None) -> str:
-    """Write a share as a percentage, without its sign."""
-    return "–" if value is None else f"{100 * value:.1f}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
+
+from ..text import percent as share
 
 SKIPPED = {
     "blank_mentions": "blank mentions",
@@ -29,9 +32,7 @@ def skipped(report: Mapping[str, Any]) -> list[str]:
     return [f"{SKIPPED[reason]}: {number:,}" for reason, number in report["skipped"].items() if number]
 
 
-def percent(value: float | None) -> str:
-    """Write a share as a percentage."""
-    return "–" if value is None else f"{100 * value:.1f} %"
+percent = partial(share, unit=" %")
 
 
 def _rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,13 @@
 import json
+import re
 
 import pytest
 import spacy
 from spacy.tokens import DocBin, Span
+
+from spacy_ontolink.cli.evaluate import measure
+from spacy_ontolink.cli.evaluate_table import _comparison
+from spacy_ontolink.errors import DataError
 
 
 def test_measures(ontolink, pipeline, corpus, tmp_path):
@@ -82,6 +87,7 @@ def test_mentions_without_entity_alone(ontolink, pipeline, tmp_path):
     measures = json.loads(result.out)
     assert (measures["n"], measures["recall_at_1"], measures["nil"]["n_nil"]) == (0, None, 1)
     assert "NIL: 1 of 1 mentions have no known entity" in result.err
+    assert "No mention has a gold id that the knowledge base knows" in result.err
 
 
 def test_what_is_odd_is_said(ontolink, pipeline, tmp_path):
@@ -140,6 +146,68 @@ def test_options_that_cannot_be_used(refused, pipeline, corpus, tmp_path):
     assert "give --output the name of a file" in refused("evaluate", pipeline, corpus, "-o", tmp_path)
     assert "no pattern of web addresses" in refused("evaluate", pipeline, corpus, "--links", "javascript:{id}")
     assert "--resamples" in refused("evaluate", pipeline, corpus, "--resamples", 10)
+
+
+def test_no_file_is_written_over_another(refused, pipeline, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy_ontolink.cli.pipelines.load_pipeline", None)  # it is said before anything is opened
+    kept, other, link = corpus.read_bytes(), tmp_path / "run.json", tmp_path / "link.json"
+    link.symlink_to(corpus)
+    other.write_text("{}", "utf-8")
+    for option in ("--output", "--report"):
+        for path in (corpus, link):
+            assert "is the input, too" in refused("evaluate", pipeline, corpus, option, path)
+        assert "is the input, too" in refused("evaluate", pipeline, corpus, "--compare", other, option, other)
+        line = refused("evaluate", pipeline, corpus, option, corpus / "x" / "y.json")
+        assert f"since {corpus.resolve()} is a file; give {option}" in line
+    new = tmp_path / "new.html"
+    line = refused("evaluate", pipeline, corpus, "--report", new, "-o", tmp_path / "." / "new.html")
+    assert "--output and --report would both write" in line
+    assert "--report needs a file" in refused("evaluate", pipeline, corpus, "--report", "-")
+    assert (corpus.read_bytes(), other.read_text("utf-8"), new.exists()) == (kept, "{}", False)
+
+
+@pytest.mark.parametrize("data", ["brat", "brat/a.ann", "brat/a.txt"])
+def test_no_part_of_a_brat_corpus_is_written_over(refused, tmp_path, data):
+    (tmp_path / "brat").mkdir()
+    (tmp_path / "brat" / "a.txt").write_text("fat", "utf-8")
+    (tmp_path / "brat" / "a.ann").write_text("", "utf-8")
+    for name in ("a.txt", "a.ann"):
+        assert "is the input" in refused("evaluate", "none", tmp_path / data, "-o", tmp_path / "brat" / name)
+
+
+def test_standard_output_is_no_file(ontolink, pipeline, corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(ontolink("evaluate", pipeline, corpus, "-o", "-").out)["n"] == 4
+    assert not (tmp_path / "-").exists()
+
+
+def test_measuring_leaves_the_pipeline_as_it_was(pipeline, corpus, tmp_path):
+    nlp = spacy.load(pipeline)
+    settings = nlp.get_pipe("ontolink_retriever").settings
+    found = measure(nlp, str(corpus))
+    assert nlp.get_pipe("ontolink_retriever").settings == settings
+    (tmp_path / "text").write_bytes(corpus.read_bytes())
+    assert measure(nlp, str(tmp_path / "text"), format="jsonl")["mrr"] == found["mrr"]
+    with pytest.raises(DataError):
+        measure(nlp, corpus, format="pubtator")
+    assert nlp.get_pipe("ontolink_retriever").settings == settings
+
+
+def test_the_columns_of_a_comparison_stay_apart():
+    half = {"there": 0.5, "here": 0.5, "difference": 0.0, "interval": [-1.0, 1.0], "p_value": 1.0}
+    resampling = {"level": 0.95, "unit": "document", "units": 12, "resamples": 100, "seed": 0}
+    found = {"with": "b", "file": "b.json", "n": 9, "recall_at_1": half, "mrr": half, "accuracy": half,
+             "mcnemar": {"only_here": 0, "only_there": 0, "p_value": 1.0}, "resampling": resampling}  # fmt: skip
+    _, head, *rows = _comparison(found)[:5]
+    assert "difference" in head
+    assert [row.split("  ")[0] for row in rows] == ["R@1", "MRR", "accuracy with NIL"]
+    for row in rows:
+        assert [cell for cell in re.split(" {2,}", row)][1:] == ["50.0", "50.0", "+0.0", "-100.0 to +100.0", "1.000"]
+
+
+def test_a_span_group_is_for_spacy_files(refused, pipeline, corpus):
+    line = refused("evaluate", pipeline, corpus, "--spans-key", "sc")
+    assert "is not a .spacy file, so it has no span groups" in line
 
 
 def test_the_same_seed_gives_the_same_figures(ontolink, pipeline, corpus):

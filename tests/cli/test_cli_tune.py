@@ -265,6 +265,14 @@ def lines_of(path, rows):
     return path
 
 
+@pytest.mark.parametrize("ids", [["NIL"], ["X:1"], ["NIL", "X:1"]])
+def test_mentions_none_of_which_has_a_known_id(refused, signs, tmp_path, ids):
+    rows = [{"text": "arm pain", "mentions": [{"start": 0, "end": 8, "kb_ids": ids}]}] * 40
+    said = refused("tune", signs, lines_of(tmp_path / "dev.jsonl", rows), tmp_path / "out")
+    assert "None of the 40 has a gold id that the ontology knows" in said
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("text", ["漢字", "   x"])
 def test_mentions_none_of_which_has_candidates(refused, signs, tmp_path, text):
     rows = [{"text": text, "mentions": [{"start": 0, "end": 2, "kb_ids": ["S:00"]}]}] * 40
@@ -300,22 +308,6 @@ def test_mentions_without_candidates_count_as_nil(ontolink, signs, dev, tmp_path
     assert nil["n_nil"] == facts["without_gold"] + facts["with_unknown_gold_only"] > 30
     assert f"NIL: {nil['n_nil']} of 114 mentions (" in result.out
     assert "; 30 mentions without candidates answered NIL; " in result.out
-
-
-def test_unknown_ids_only(ontolink, pilot, dev, tmp_path):
-    rows = [json.loads(line) for line in dev.read_text("utf-8").splitlines()]
-    for row in rows:
-        row["mentions"][0]["kb_ids"] = ["X:1"]
-
-    def weigh(nlp):
-        nlp.get_pipe_config("ontolink_fuse")["weights"] = {"surface": 0.5, "context": 0.5}
-
-    mixed = altered(pilot, tmp_path / "mixed", weigh)
-    result = ontolink("tune", mixed, lines_of(tmp_path / "unknown.jsonl", rows), tmp_path / "out")
-    assert result.code == 0, result.err
-    assert "cascade" in steps_of(tmp_path / "out")
-    assert [step["n"] for step in steps_of(tmp_path / "out").values()] == [0, 0, 0, 0]
-    assert "no calibration: 84 mention(s), 0 of them linked rightly" in result.out
 
 
 class Failing(Oracle):

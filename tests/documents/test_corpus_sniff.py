@@ -3,8 +3,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import spacy
+from spacy.tokens import DocBin
 
+from spacy_ontolink.documents import IdRules, Tally, read_documents
 from spacy_ontolink.documents.formats.sniff import FORMATS, check_format, format_of, sniff_head, sniff_path
+from spacy_ontolink.documents.reading import read_corpus_rows
 from spacy_ontolink.errors import ConfigError, DataError
 
 
@@ -68,6 +72,25 @@ def test_what_is_said_goes_before_what_is_told(rows, write):
     path = write("a.txt", "1|t|Milk\n")
     assert rows(path)[0][0]["text"] == "Milk"
     assert rows(path, format="text")[0][0]["text"] == "1|t|Milk"
+
+
+@pytest.mark.parametrize("format", [None, "spacy"])
+def test_a_docbin_cannot_come_from_standard_input(monkeypatch, format):
+    for read in (
+        lambda: read_documents(Path("-"), spacy.blank("en"), format=format),
+        lambda: read_corpus_rows(Path("-"), format, IdRules(), None, Tally()),
+    ):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(DocBin().to_bytes())))
+        with pytest.raises(DataError, match="cannot come from standard input"):
+            next(read())
+
+
+def test_a_span_group_of_what_has_none(write):
+    path = write("a.txt", "1|t|Milk\n")
+    with pytest.raises(ConfigError, match="leave --spans-key out"):
+        next(read_documents(path, spacy.blank("en"), spans_key="sc"))
+    with pytest.raises(ConfigError, match="leave --spans-key out"):
+        next(read_corpus_rows(path, None, IdRules(), "sc", Tally()))
 
 
 @pytest.mark.parametrize("content", [b"1|t|Milk\n", b'{"text": "Milk"}', b'{"id": 1, "passages": [{"text": "Milk"}]}'])

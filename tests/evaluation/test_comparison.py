@@ -68,6 +68,17 @@ def test_a_gold_id_may_lead_elsewhere_in_another_release(written):
     assert beside(HERE, path).facts["n"] == 3
 
 
+def test_the_unit_is_that_of_the_run_for_every_row(written):
+    here = [outcome(1 + number % 2, number=number) for number in range(9)]
+    here += [outcome(0, gold=(), number=number, answer="NIL") for number in range(9, 12)]
+    there = [outcome(1, number=one.number, gold=one.gold, answer=one.answer) for one in here]
+    resampling = Resampling([one.number for one in here], resamples=100)
+    facts = compare_runs(here, read_run(written(there)), resampling).facts
+    assert facts["resampling"] == resampling.facts()
+    assert (facts["n"], facts["resampling"]["unit"], facts["resampling"]["units"]) == (9, "document", 12)
+    assert facts["recall_at_1"]["difference"] == pytest.approx(-4 / 9)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -77,6 +88,10 @@ def test_a_gold_id_may_lead_elsewhere_in_another_release(written):
         ('{"n": 4, "recall_at_1": 0.5}', "it does not say what became of each mention"),
         ('{"mentions": [{"document": "a"}]}', "mention 1 of it lacks one of document, start"),
         ('{"mentions": [7]}', "mention 1 of it lacks"),
+        *(
+            (json.dumps({"mentions": [outcome(rank).to_json()]}), "mention 1 of it has an impossible rank")
+            for rank in (-1, 2**31, 10**30)
+        ),
     ],
 )
 def test_files_that_are_no_run(tmp_path, content, words):

@@ -30,6 +30,15 @@ def test_equal_runs_do_not_differ():
 
 def test_nothing_to_compare():
     assert set(compare(np.zeros(0), np.zeros(0), Resampling([])).values()) == {None}
+    assert set(compare(np.ones(9), np.zeros(9), Resampling(range(9)), np.zeros(9, bool)).values()) == {None}
+
+
+def test_only_what_counts_counts():
+    here, counted = np.ones(20), np.arange(20) < 4
+    found = compare(here, np.where(counted, 0.5, 0.0), Resampling(np.arange(20)), counted)
+    assert (found["here"], found["there"], found["difference"]) == (1.0, 0.5, 0.5)
+    assert found["interval"] is None  # too few units have one that counts
+    assert found["p_value"] == 2 / 2**4
 
 
 def test_random_signs_agree_with_all_signs(monkeypatch):

@@ -50,7 +50,7 @@ def test_few_units_say_nothing():
     assert one(Resampling(np.arange(30)), part, part) is None
     assert one(Resampling([]), []) is None
     assert one(Resampling([0, 0]), [1, 0]) is None
-    assert Resampling([0, 1]).interval_of_mean(np.array([1.0, -1.0])) is None
+    assert Resampling([0, 1]).interval_of_mean(np.array([1.0, -1.0]), np.ones(2)) is None
 
 
 def test_many_units_are_drawn_in_chunks_that_change_nothing(monkeypatch):

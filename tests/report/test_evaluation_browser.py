@@ -103,6 +103,23 @@ def test_filters(opened):
     assert page.locator("[name=change]").is_hidden()
 
 
+def test_ids_are_found_as_the_file_has_them(opened):
+    page = opened([outcome(2, text="alpha", gold=("T:22",), leads=("T:2",), answer="T:1"), outcome(2, answer="T:1")])
+    page.locator("[name=search]").fill("t:22")
+    assert shown(page) == ["alpha"]
+    assert "in the file: T:22" in page.inner_text("#table tbody")
+
+
+def test_a_long_mention_is_cut(opened):
+    page = opened([outcome(2, text="\U0001f9ec" * 5000 + "end", answer="T:1")])
+    assert shown(page) == ["\U0001f9ec" * 200 + "…"]
+    assert page.locator("#table details").get_attribute("open") is None
+    page.locator("#table summary").click()
+    assert page.locator("#table details").inner_text().endswith("end")
+    page.locator("[name=search]").fill("\U0001f9ecend")
+    assert len(shown(page)) == 1
+
+
 def test_sorting(opened):
     page = opened(mixed())
     page.locator("[name=verdict]").select_option(label="all")
@@ -114,8 +131,14 @@ def test_sorting(opened):
     assert shown(page) == ["alpha", "delta", "beta", "gamma", "zeta", "epsilon"]  # then not found, then without gold
     page.keyboard.press("Enter")
     assert head.get_attribute("aria-sort") == "descending"
+    assert shown(page) == ["gamma", "zeta", "beta", "delta", "alpha", "epsilon"]
     page.get_by_role("columnheader", name="probability").get_by_role("button").click()
-    assert shown(page)[-2:] == ["beta", "alpha"]
+    assert shown(page)[:2] == ["beta", "alpha"]
+    page.get_by_role("columnheader", name="probability").get_by_role("button").click()
+    assert shown(page)[:2] == ["alpha", "beta"]
+    for _ in range(2):
+        page.locator("#table th button").nth(1).click()
+        assert shown(page)[-1] == "epsilon"
     assert page.locator("th[aria-sort]").count() == 1
 
 

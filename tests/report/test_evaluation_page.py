@@ -132,5 +132,16 @@ def test_of_very_many_mentions_the_wrong_ones_come_first(page, monkeypatch):
     assert "Of 60 mentions the table has 24" in "".join(seen.texts)
 
 
+def test_ids_as_the_file_has_them_are_in_the_table(page):
+    _, _, data = page([outcome(gold=("T:22", "X:9"), leads=("T:2", ""))])
+    gold = data["rows"][0][COLUMNS.index("gold")]
+    assert [(entry[0], entry[4]) for entry in gold] == [("T:2", ["T:22"]), ("X:9", [])]
+
+
+def test_without_a_known_id_it_says_so(page):
+    for one in (outcome(0, gold=(), answer="NIL"), outcome(0, gold=("X:9",), leads=("",), answer="NIL")):
+        assert "No mention has a gold id that the knowledge base knows" in "".join(page([one])[1].texts)
+
+
 def test_half_characters_do_not_stop_it(page):
     assert page([outcome(1, text="a\ud83d")])[2]["rows"][0][COLUMNS.index("mention")].startswith("a")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ...errors import ConfigError, DataError, Errors
-from ..tally import name_of
+from ..tally import STDIN, name_of
 from .pubtator import TITLE_LINE
 
 FORMATS = ("text", "jsonl", "spacy", "pubtator", "bioc-json", "bioc-xml", "brat")
@@ -15,6 +15,8 @@ FORMATS = ("text", "jsonl", "spacy", "pubtator", "bioc-json", "bioc-xml", "brat"
 
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".spacy": "spacy", ".pubtator": "pubtator", ".json": "bioc-json",
              ".xml": "bioc-xml"}  # fmt: skip
+_ZLIB = b"\x78\x9c"
+"""How a ``.spacy`` file begins, and no text in UTF-8 does."""
 _BIOC_XML = re.compile(
     rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>\s*)*<collection\b", re.DOTALL
 )
@@ -54,6 +56,8 @@ def sniff_head(path: Path, head: bytes) -> str:
     Raises:
         DataError: It is named like XML or JSON, but is of no format that can be read.
     """
+    if path == STDIN and head.startswith(_ZLIB):
+        raise DataError(Errors.SPACY_FROM_STDIN)
     head, suffix = head.lstrip(), suffix_of(path)
     if head.startswith(b"<") and _BIOC_XML.match(head):
         return "bioc-xml"
