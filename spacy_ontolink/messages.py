@@ -106,6 +106,10 @@ class CorpusMessages:
     OUT_NOT_BRAT = (
         "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
     )
+    LINK_OUTPUT = (
+        "{path}: 'ontolink link' writes no {suffix}. Give --format, or a name that ends in .jsonl, .tsv, .spacy or "
+        ".html; 'ontolink convert' makes other formats of .jsonl"
+    )
     OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
     NEEDS_FILE = "--to {format} needs a file or folder to write to, not standard output"
 
