@@ -22,8 +22,11 @@ from typing import Any, NamedTuple
 
 from common import RESULTS, parser, save
 from linking_parts import (
+    CROSS,
     NAMES,
     NGRAMS,
+    TOKENS,
+    TOP_N,
     Row,
     encoder_of,
     mean,
@@ -40,10 +43,11 @@ from spacy_ontolink.kb.readers import read_ontology
 
 SEEDS = (0, 1, 2)
 ZERO_LABEL, SUPERVISED = "zero-label", "supervised"
-WITH = ", with MiniLM"
-SETTINGS = (ZERO_LABEL, ZERO_LABEL + WITH, SUPERVISED, SUPERVISED + WITH)
+WITH, READ = ", with MiniLM", ", with a cross-encoder"
+SETTINGS = (ZERO_LABEL, ZERO_LABEL + WITH, SUPERVISED, SUPERVISED + READ, SUPERVISED + WITH)
 STRATEGIES = ("none", "BASE", "RM-PCS", "PC-POS")
-LIMIT = 1000  # mentions to tune on
+LIMIT, LIMIT_READ = 1000, 300  # mentions to tune on; with a cross-encoder
+READ_MENTIONS = 1500  # that it is trained on
 
 
 class Corpus(NamedTuple):
@@ -115,6 +119,17 @@ class Bench:
         out = self.models / "-".join(("minilm", *splits))
         return train("retriever", NAMES, out, **where, model__max_length=24, alignment__learning_rate=1e-4)
 
+    def cross_encoder(self, seed: int, scratch: Path) -> Path:
+        """Train MiniLM to read candidates in context: those of a pipeline that does not know the training mentions."""
+        out = self.models / f"cross-encoder-{seed}"
+        if not (out / "training.cfg").is_file():
+            pipeline(self.kb(), encoder_of(self.aligned(seed))).to_disk(scratch / "base")
+        few = {"data__limit": READ_MENTIONS, "pool__k": TOP_N, "negatives__n": 5, "training__epochs": 1}
+        how = {"training__batch_size": 8, "training__learning_rate": 1e-4, "training__schedule": "linear"}
+        where = {"data__pipeline": str(scratch / "base"), "model__base": self.options.minilm, "training__seed": seed}
+        tokens = {f"model__{name}": value for name, value in TOKENS.items()}
+        return train("reranker", CROSS, out, [self.folder / "train.jsonl"], **where, **few, **how, **tokens)
+
     def paired(self, strategy: str, seed: int) -> Path:
         """Go on with pairs, by one of the strategies."""
         base, out = self.aligned(seed), self.models / f"ngrams-{strategy}-{seed}"
@@ -137,7 +152,7 @@ def zero_label(bench: Bench, strategy: str, with_minilm: bool) -> list[Row]:
     return mean(runs)
 
 
-def supervised(bench: Bench, with_minilm: bool) -> list[Row]:
+def supervised(bench: Bench, with_minilm: bool, reads: bool) -> list[Row]:
     """Measure a pipeline that has seen the training mentions.
 
     It is tuned on the development mentions, which are then made names as well.
@@ -146,10 +161,12 @@ def supervised(bench: Bench, with_minilm: bool) -> list[Row]:
     if not bench.corpus.small:
         return mean([measured(pipeline(known, encoder_of()), test)])
     minilm = bench.minilm("train") if with_minilm else None
-    for seed in SEEDS[: 1 if with_minilm else bench.corpus.seeds]:
+    for seed in SEEDS[: 1 if with_minilm or reads else bench.corpus.seeds]:
         encoder = encoder_of(bench.aligned(seed, "train"), minilm)
         with tempfile.TemporaryDirectory() as scratch:
-            nlp = tuned(pipeline(bench.kb("train"), encoder), bench.dev, Path(scratch), LIMIT, seed)
+            reader = bench.cross_encoder(seed, Path(scratch)) if reads else None
+            untuned, limit = pipeline(bench.kb("train"), encoder, reader), LIMIT_READ if reads else LIMIT
+            nlp = tuned(untuned, bench.dev, Path(scratch), limit, seed)
             finder: Any = nlp.get_pipe("ontolink_retriever")
             finder.update(known)
             runs.append(measured(nlp, test))
@@ -176,18 +193,18 @@ def main() -> None:
     made.add_argument("--only", nargs="+", choices=[corpus.name for corpus in CORPORA])
     made.add_argument("--settings", nargs="+", choices=SETTINGS, default=(ZERO_LABEL, SUPERVISED))
     made.add_argument("--strategies", nargs="*", choices=STRATEGIES, default=STRATEGIES)
-    made.add_argument("--minilm", help="folder of MiniLM's weights, for a setting with it")
+    made.add_argument("--minilm", help="folder of MiniLM's weights, for a setting with it or a cross-encoder")
     options = made.parse_args()
     for corpus in CORPORA:
         if options.only and corpus.name not in options.only:
             continue
         bench = Bench(corpus, options.data, options.models, options)
         for setting in options.settings:
-            labels, with_minilm = setting.startswith(SUPERVISED), setting.endswith(WITH)
+            labels, with_minilm, reads = setting.startswith(SUPERVISED), setting.endswith(WITH), setting.endswith(READ)
             if labels and not corpus.supervised:
                 continue
             for strategy in STRATEGIES[:1] if labels or not corpus.small else options.strategies:
-                found = supervised(bench, with_minilm) if labels else zero_label(bench, strategy, with_minilm)
+                found = supervised(bench, with_minilm, reads) if labels else zero_label(bench, strategy, with_minilm)
                 keep({"corpus": corpus.name, "setting": setting, "strategy": strategy}, found)
                 for row in found:
                     sys.stderr.write(f"{corpus.name} {setting} {strategy} {row['row']}: {row['recall_at_1']:.3f}\n")

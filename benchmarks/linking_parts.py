@@ -22,9 +22,11 @@ from spacy_ontolink.documents import GIVEN, SPANS_KEY, read_documents
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.metrics import OVERLAPS, overlap, rank_of_gold, summarise
 
-NAMES, NGRAMS = (HERE.parent / "configs" / f"train_{name}.cfg" for name in ("retriever", "ngrams"))
-K = 64
-VIEWS = {"retriever": "retriever", "surface": "+ surface", "fused": "+ fuse"}
+CONFIGS = (HERE.parent / "configs" / f"train_{name}.cfg" for name in ("retriever", "ngrams", "cross_encoder"))
+NAMES, NGRAMS, CROSS = CONFIGS
+K, TOP_N = 64, 8
+TOKENS = {"mention_tokens": 40, "entity_tokens": 40}
+VIEWS = {"retriever": "retriever", "surface": "+ surface", "context": "+ context", "fused": "+ fuse"}
 Row = dict[str, Any]
 
 
@@ -63,12 +65,15 @@ def encoder_of(ngrams: Path | None = None, minilm: Path | None = None) -> Row:
     return made
 
 
-def pipeline(kb: KnowledgeBase, encoder: Row) -> Language:
-    """Make a pipeline that retrieves, looks at the candidates' names again, and fuses."""
+def pipeline(kb: KnowledgeBase, encoder: Row, cross_encoder: Path | None = None) -> Language:
+    """Make a pipeline that retrieves, looks at the candidates' names again, reads them in context, and fuses."""
     nlp = spacy.blank("en")
     found: Any = nlp.add_pipe("ontolink_retriever", config={"k": K, "encoder": encoder})
     found.initialize(list, nlp=nlp, kb_loader=lambda: kb)
     nlp.add_pipe("ontolink_surface_rerank")
+    if cross_encoder:
+        reranker = {"@ontolink_rerankers": "spacy-ontolink.CrossEncoder.v1", "model": str(cross_encoder), **TOKENS}
+        nlp.add_pipe("ontolink_context_rerank", config={"reranker": reranker, "top_n": TOP_N})
     nlp.add_pipe("ontolink_fuse")
     return nlp
 
@@ -95,7 +100,7 @@ def measured(nlp: Language, data: Path) -> dict[str, Row]:
         if any(view in pool[0]["scores"] for pool in pools if pool):
             scores = [{one["id"]: one["scores"].get(view) for one in pool} for pool in pools]
             ranked = [
-                sorted(ids, key=lambda id: math.inf if own[id] is None else -own[id])
+                sorted(ids, key=lambda id: math.inf if own[id] is None else -own[id])  # those without a score last
                 for ids, own in zip(ranked, scores, strict=True)
             ]
             ranked = final if view == "fused" else ranked

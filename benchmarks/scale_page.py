@@ -19,10 +19,13 @@ size and says which it took; `--index` overrides it.
   many rows are scored again are settings of `spacy-ontolink.InvertedIndex.v1`; recall against exact search is measured
   when the index is built, with rows that lack a third of their n-grams as queries, and is part of `ontolink info`.
 - **Dense vectors, or a hybrid whose dense part finds other entities** than the n-grams do, so that recall is below
-  0.95: faiss lists of near vectors with a byte per dimension, whose proposals are scored again with the stored rows;
-  the sparse part has an inverted index beside it.
+  0.99: faiss lists of near vectors with a byte per dimension, whose proposals are scored again with the stored rows;
+  the sparse part has an inverted index beside it. With `--index hnsw` or `ivf`, fewer than 5,000 rows are all searched,
+  and the index is called flat.
 
-Rows, names and lists are memory-mapped: opening reads hardly any of them, and worker processes share their pages.
+Rows, names and lists are memory-mapped: opening reads hardly any of them, and worker processes share their pages. For
+that, the checksums of files over 32 MiB are not compared when a space of over 256 MiB is opened; files that were cut
+short are noticed all the same.
 
 ## Cost against size, lexical
 """

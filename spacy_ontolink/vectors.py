@@ -42,6 +42,10 @@ class Vectors:
         """Keep dense blocks in half precision; sparse ones stay as they are."""
         return self._map(lambda block: block if sp.issparse(block) else block.astype(np.float16))
 
+    def single(self) -> Vectors:
+        """Turn dense blocks into single precision, which products are computed in."""
+        return self._map(lambda block: block if sp.issparse(block) else block.astype(np.float32, copy=False))
+
     def take(self, rows: np.ndarray | slice) -> Vectors:
         """Select rows, by position, slice or mask."""
         return self._map(lambda block: block[rows])

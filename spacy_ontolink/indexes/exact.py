@@ -49,6 +49,8 @@ class ExactIndex:
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""
         view = self._view(allowed)
+        if len(view.owner) <= self.block_rows:  # else each block is converted when it is scored
+            view = view._replace(vectors=view.vectors.single())
         parts = [
             self._search(queries.take(slice(at, at + _QUERIES)), k, view) for at in range(0, len(queries), _QUERIES)
         ]
@@ -112,7 +114,7 @@ def _scores(vectors: Vectors, start: int, stop: int, columns: list[np.ndarray]) 
     total: Floats2d | None = None
     for block, queries in zip(vectors.blocks, columns, strict=True):
         part = block if start == 0 and stop == block.shape[0] else block[start:stop]
-        product = part @ queries if sp.issparse(part) else part.astype(np.float32) @ queries
+        product = part @ queries if sp.issparse(part) else part.astype(np.float32, copy=False) @ queries
         total = product if total is None else np.add(total, product, out=total)
     if total is None:
         return np.zeros((stop - start, 0), np.float32)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
-from ..files import read_json, write_json
+from ..files import REBUILD, read_json, write_json
 from ..types import Bools1d, EntityRows, Hits
 from ..vectors import Vectors
 from .checking import advise, measure_recall, partly_forgotten
@@ -50,10 +50,13 @@ class InvertedIndex:
         seed: Seed of that sample.
     """
 
-    def __init__(self, postings: int = 300_000, rescored: int = 8_000, checked: int = 128, seed: int = 0) -> None:
+    def __init__(self, postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0) -> None:
         for setting, value in {"postings": postings, "rescored": rescored}.items():
             if value < 1:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
+        for setting, value in {"checked": checked, "seed": seed}.items():
+            if value < 0:
+                raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="0 or more"))
         self.postings, self.rescored, self.checked, self.seed = postings, rescored, checked, seed
         self._lists: Postings | None = None
         self._recall: float | None = None
@@ -87,7 +90,7 @@ class InvertedIndex:
         if self._lists is None:
             raise StateError(Errors.NOT_BUILT)
         self._lists.to_disk(path)
-        write_json(path / FACTS, {"recall": self._recall})
+        write_json(path / FACTS, self.describe())
 
     def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> InvertedIndex:
         """Open what ``to_disk`` wrote over the same rows.
@@ -96,7 +99,11 @@ class InvertedIndex:
             StateError: A file is missing or damaged.
         """
         self._take(rows, n_entities)
-        self._lists, self._recall = Postings.from_disk(path), read_json(path / FACTS)["recall"]
+        self._lists, facts = Postings.from_disk(path), read_json(path / FACTS)
+        if not isinstance(facts, dict) or "recall" not in facts:
+            raise StateError(Errors.FILE_DAMAGED.format(path=path / FACTS, reason="facts are missing", rebuild=REBUILD))
+        # Recall is that of the settings it was measured with.
+        self._recall = facts["recall"] if {**self.describe(), "recall": facts["recall"]} == facts else None
         return self
 
     def describe(self) -> dict[str, object]:
@@ -143,7 +150,7 @@ class InvertedIndex:
 
 
 def make_inverted_index(
-    postings: int = 300_000, rescored: int = 8_000, checked: int = 128, seed: int = 0
+    postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
     """Make ``spacy-ontolink.InvertedIndex.v1``; see ``InvertedIndex``."""
     return InvertedIndex(postings, rescored, checked, seed)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ..files import open_tensors, write_tensors
+from ..errors import Errors, StateError
+from ..files import REBUILD, open_tensors, write_tensors
 from ..types import Bools1d, Ints1d
 
 FILE = "postings.safetensors"
@@ -33,6 +34,7 @@ class Postings:
         """
         self._arrays = {"data": data, "rows": rows, "ends": ends, "n_rows": np.asarray([n_rows], np.int64)}
         n_ngrams, self._shards, self.counts = ends.shape[1], [], np.zeros(ends.shape[1], np.int64)
+        self._checked = False
         start = 0
         for number, stops in enumerate(ends):
             indptr = np.concatenate([[0], np.asarray(stops) - start])
@@ -61,12 +63,16 @@ class Postings:
     ) -> Iterator[Ints1d]:
         """Yield for each query the rows of highest score, by its rarest n-grams alone; in no order.
 
+        Raises:
+            StateError: The lists are damaged.
+
         Args:
             queries: B queries, (B, n-grams).
             budget: How many postings of a query are read; its rarest n-gram is, whatever it takes.
             n_best: The most rows per query.
             allowed: Which rows count, (N,).
         """
+        self._check()
         kept = self._rarest(queries, budget)
         parts = [kept @ shard for shard in self._shards]
         for query in range(queries.shape[0]):
@@ -80,6 +86,15 @@ class Postings:
             if len(rows) > n_best:
                 rows = rows[np.argpartition(scores, len(rows) - n_best)[-n_best:]]
             yield rows
+
+    def _check(self) -> None:
+        """Look at all row numbers once, before the first search: scipy follows whatever it reads."""
+        if self._checked:
+            return
+        for shard in self._shards:
+            if shard.nnz and not (shard.indices.min() >= 0 and shard.indices.max() < shard.shape[1]):
+                raise _damaged(FILE, "it names rows that there are not")
+        self._checked = True
 
     def needed(self, queries: sp.csr_matrix) -> Ints1d:
         """Return how many postings the n-grams of each query have in all, (B,)."""
@@ -110,4 +125,17 @@ class Postings:
             StateError: The file is missing or damaged.
         """
         arrays = open_tensors(path / FILE)
-        return cls(arrays["data"], arrays["rows"], arrays["ends"], int(arrays["n_rows"][0]))
+        try:
+            data, rows, ends, n_rows = (arrays[name] for name in ("data", "rows", "ends", "n_rows"))
+        except KeyError as error:
+            raise _damaged(path / FILE, f"no {error}") from error
+        last = np.concatenate([[0], np.asarray(ends).ravel()])
+        if (np.diff(last) < 0).any() or last[-1] != len(data) or len(data) != len(rows):
+            raise _damaged(path / FILE, "its lists do not fit together")
+        if n_rows.shape != (1,) or len(ends) != max(1, -(-int(n_rows[0]) // _SHARD)):
+            raise _damaged(path / FILE, "its number of rows does not fit its lists")
+        return cls(data, rows, ends, int(n_rows[0]))
+
+
+def _damaged(path: Path | str, reason: str) -> StateError:
+    return StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD))

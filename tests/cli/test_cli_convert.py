@@ -35,6 +35,8 @@ def test_every_format_is_evaluated_alike(ontolink, pipeline, corpus, corpus_in, 
     expected, found = (json.loads(ontolink("evaluate", pipeline, path).out) for path in (corpus, corpus_in(format)))
     for key in ("data", "seconds", "mentions_per_second"):
         expected.pop(key), found.pop(key)
+    if format == "brat":  # where a mention without a label cannot be
+        expected["by_label"]["Mention"] = expected["by_label"].pop("")
     assert found == expected
 
 

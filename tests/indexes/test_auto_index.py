@@ -22,7 +22,7 @@ def make_rows(kind):
         "sparse": sparse,
         "dense": dense,
         "hybrid": join((sparse, dense), (0.5, 0.5)),
-        "projected": join((sparse, projected), (0.7, 0.3)),
+        "projected": join((sparse, projected), (0.98, 0.02)),
     }[kind]
     return EntityRows(vectors.half(), np.arange(N, dtype=np.int32), np.arange(N, dtype=np.int32))
 
@@ -61,7 +61,7 @@ def test_large_dense_rows_get_lists():
 
 
 def test_inverted_lists_that_find_too_little_give_way(monkeypatch):
-    monkeypatch.setattr(auto, "RECALL_FLOOR", 1.1)
+    monkeypatch.setattr(auto, "_ENOUGH", 1.1)
     assert built("projected", 0).describe()["kind"] == "flat"
     assert built("sparse", 0).describe()["kind"] == "inverted"  # there is nothing else
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.files import open_tensors, write_tensors
 from spacy_ontolink.indexes import inverted, postings
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.inverted import make_inverted_index
@@ -135,6 +136,42 @@ def test_saved_opened_and_pickled(rows, queries, tmp_path):
         assert_same(other.search(queries, 9), index.search(queries, 9))
 
 
+def damaged(name, value, arrays):
+    changed = {key: np.array(array) for key, array in arrays.items()}
+    if value is None:
+        changed.pop(name)
+    else:
+        changed[name].flat[len(changed[name].flat) // 2] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("data", None), ("ends", 10**9), ("ends", -1), ("n_rows", 10**6), ("n_rows", 0)]
+)
+def test_damaged_lists_are_refused(rows, tmp_path, name, value):
+    built(rows).to_disk(tmp_path)
+    file = tmp_path / postings.FILE
+    write_tensors(file, damaged(name, value, open_tensors(file)))
+    with pytest.raises(StateError, match=postings.FILE):
+        make_inverted_index().from_disk(tmp_path, rows, N_ENTITIES)
+
+
+@pytest.mark.parametrize("value", [-5, 10**8])
+def test_rows_that_there_are_not_are_noticed_before_the_first_search(rows, queries, tmp_path, value):
+    built(rows).to_disk(tmp_path)
+    file = tmp_path / postings.FILE
+    write_tensors(file, damaged("rows", value, open_tensors(file)))
+    index = make_inverted_index().from_disk(tmp_path, rows, N_ENTITIES)
+    with pytest.raises(StateError, match="rows that there are not"):
+        index.search(queries, 5)
+
+
+def test_recall_belongs_to_the_settings_it_was_measured_with(rows, tmp_path):
+    built(rows, postings=500).to_disk(tmp_path)
+    assert make_inverted_index(500).from_disk(tmp_path, rows, N_ENTITIES).describe()["recall"] is not None
+    assert make_inverted_index(400).from_disk(tmp_path, rows, N_ENTITIES).describe()["recall"] is None
+
+
 @pytest.mark.parametrize("name", [postings.FILE, inverted.FACTS])
 def test_a_missing_file_is_named(rows, tmp_path, name):
     built(rows).to_disk(tmp_path)
@@ -169,9 +206,9 @@ def test_dense_rows_are_refused(rows):
         make_inverted_index().build(dense, N_ENTITIES)
 
 
-@pytest.mark.parametrize("settings", [{"postings": 0}, {"rescored": -1}])
+@pytest.mark.parametrize("settings", [{"postings": 0}, {"rescored": -1}, {"checked": -1}, {"seed": -1}])
 def test_settings_that_make_no_sense(settings):
-    with pytest.raises(ConfigError, match="a positive number"):
+    with pytest.raises(ConfigError, match=r"a positive number|0 or more"):
         make_inverted_index(**settings)
 
 

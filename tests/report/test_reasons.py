@@ -21,6 +21,7 @@ def test_a_name_of_several(explained):
 def test_a_lead_is_told_by_view_and_what_the_runner_up_has_better(explained):
     one = explained(
         "body fat percentage of feed",
+        retriever={"encoder": {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}},
         surface={},
         context={},
         fused={"weights": {"retriever": 0.0, "surface": 0.2, "context": 0.8}},
