@@ -107,6 +107,10 @@ class CorpusMessages:
     OUT_NOT_BRAT = (
         "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
     )
+    LINK_OUTPUT = (
+        "{path}: 'ontolink link' writes no {suffix}. Give --format, or a name that ends in .jsonl, .tsv, .spacy or "
+        ".html; 'ontolink convert' makes other formats of .jsonl"
+    )
     OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
     NO_GROUPS_IN = "{path} is not a .spacy file, so it has no span groups to choose from; leave --spans-key out"
     SPACY_FROM_STDIN = "A .spacy file cannot come from standard input; give the name of the file"

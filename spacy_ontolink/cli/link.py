@@ -20,6 +20,8 @@ PEEK = 64
 """Documents looked at for mentions before the first is linked; as many go through the pipeline at a time anyway."""
 STDOUT = Path("-")
 _SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".spacy": "spacy", ".html": "html", ".htm": "html"}
+_NOT_WRITTEN = (".xml", ".pubtator", ".ann", ".gz")
+"""Suffixes that say something else than JSONL, the default."""
 
 
 def link(
@@ -60,6 +62,8 @@ def link(
     output = None if output == STDOUT else output
     if output and output.is_file() and input.is_file() and output.samefile(input):
         raise ConfigError(Errors.SAME_FILE.format(path=output))
+    if output and format is None and output.suffix.lower() in _NOT_WRITTEN:
+        raise ConfigError(Errors.LINK_OUTPUT.format(path=output, suffix=output.suffix))
     format = format or _SUFFIXES.get(output.suffix.lower() if output else "", "jsonl")
     nlp = load_pipeline(pipeline)
     tally = Tally()

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import ConfigError, DataError, Errors
 from ..files import replacing
-from .formats import IdRules, Row, row_writer
+from .formats import IdRules, Row, gold_ids, row_writer
 from .reading import read_corpus_rows, to_doc
 from .records import GIVEN, SPANS_KEY
 from .tally import STDIN, Place, Tally, name_of
@@ -71,10 +71,11 @@ def convert_corpus(
 
 
 def _count(mention: Row, kinds: dict[str, int]) -> None:
-    kinds["with several ids"] += len(mention["kb_ids"]) > 1
+    ids = gold_ids(mention["kb_ids"])
+    kinds["with several ids"] += len(ids) > 1
     kinds["composite"] += bool(mention.get("composite"))
     kinds["discontinuous"] += len(mention.get("segments") or ()) > 1
-    kinds["without id"] += not mention["kb_ids"]
+    kinds["without id"] += not ids
 
 
 @contextmanager

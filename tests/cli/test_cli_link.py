@@ -128,6 +128,13 @@ def test_html(ontolink, pipeline, corpus, tmp_path):
     assert 'href="https://x.org/1"' in out.read_text("utf-8")
 
 
+@pytest.mark.parametrize("name", ["out.xml", "out.PubTator", "out.jsonl.gz"])
+def test_names_of_other_formats_are_refused(ontolink, pipeline, corpus, tmp_path, name):
+    result = ontolink("link", pipeline, corpus, "-o", tmp_path / name)
+    assert result.code != 0 and "--format" in result.err and not (tmp_path / name).exists()
+    assert ontolink("link", pipeline, corpus, "-o", tmp_path / name, "--format", "jsonl").code == 0
+
+
 def test_spacy_in_and_out(ontolink, ner_pipeline, notes, tmp_path):
     out, again = tmp_path / "out.spacy", tmp_path / "again.jsonl"
     assert ontolink("link", ner_pipeline, notes, "-o", out).code == 0

@@ -92,6 +92,19 @@ def test_what_cannot_be_placed_is_counted_with_its_line(docs, write, caplog):
     assert "1 mention(s) have another text than their offsets show (first: a.ann, line 5, 0…2)" in caplog.text
 
 
+def test_a_reference_is_one_id(rows, write):
+    write("c/a.txt", "Milk")
+    path = write("c/a.ann", "T1\tX 0 4\tMilk\nN1\tReference T1 X:a;b, c|d\t\nN2\tReference T1 http://x.org/c++\t\n")
+    (mention,) = rows(path.parent)[0][0]["mentions"]
+    assert (mention["kb_ids"], "composite" in mention) == (["X:a;b, c|d", "http://x.org/c++"], False)
+
+
+def test_offsets_of_thousands_of_digits_are_outside_the_text(rows, write):
+    write("c/a.txt", "Milk")
+    (row,), tally = rows(write("c/a.ann", f"T1\tX 0 {'4' * 5000}\tMilk\n").parent)
+    assert (row["mentions"], *tally.noted) == ([], "mention(s) left out, since they do not lie in the text")
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from spacy_ontolink.documents.formats.ids import IdRules, are_ids
+from spacy_ontolink.documents.formats.ids import IdRules, are_ids, spell
 from spacy_ontolink.errors import ConfigError
 
 
@@ -50,6 +52,36 @@ def test_composite_mentions_have_the_ids_of_their_parts(raw):
 
 def test_a_part_without_id_leaves_the_mention_composite():
     assert IdRules().read("D001943|-1") == (["MESH:D001943"], True)
+
+
+@pytest.mark.parametrize(
+    ("raw", "ids", "composite"),
+    [
+        ("http://x.org/1;http://x.org/2", ["http://x.org/1", "http://x.org/2"], False),
+        ("http://x.org/1|HP:0001250", ["http://x.org/1", "HP:0001250"], True),
+        ("HP:0001250;http://x.org/a,b", ["HP:0001250", "http://x.org/a,b"], False),
+        ("http://x.org/a;v=2; local", ["http://x.org/a;v=2", "local"], False),
+        ("http://x.org/c++", ["http://x.org/c++"], False),
+        ("http://x.org/1|-1", ["http://x.org/1"], True),
+        (r"a\;b;c\\", ["a;b", "c\\"], False),
+        (r"DOMAIN\name", [r"DOMAIN\name"], False),
+    ],
+)
+def test_iris_and_separators_in_ids(raw, ids, composite):
+    assert IdRules().read(raw) == (ids, composite)
+
+
+ODD_ID = st.text(st.sampled_from("ab7|+;,\\ /-"), min_size=1, max_size=8).map(str.strip)
+SOME_ID = ODD_ID | ODD_ID.map("http://x.org/{}".format) | st.sampled_from(
+    ["HP:0001250", "tmVar:c|SUB|T|1799|A", "http://x.org/a;HP:0001250", "http://x.org/1", "c++"]
+)  # fmt: skip
+KEPT_ID = SOME_ID.filter(lambda id: IdRules().read_one(id) == [id])
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(KEPT_ID, min_size=1, max_size=4, unique=True), st.booleans())
+def test_what_is_spelled_is_read_as_the_same(ids, composite):
+    assert IdRules().read(spell(ids, composite, "")) == (ids, composite)
 
 
 def test_rules_of_the_user_go_first():

@@ -34,8 +34,10 @@ def test_mentions_ids_and_relations(rows, write):
     assert missing["kb_ids"] == bare["kb_ids"] == []
     assert missing["raw_id"] == "-1"
     assert first["relations"] == [
-        {"type": "CID", "args": [{"ref": "D013629"}, {"ref": "D001943"}], "infons": {"column 5": "Novel"}}
-    ]
+        {"type": "CID", "infons": {"column 5": "Novel"}, "args": [
+            {"ref": "MESH:D013629", "raw_id": "D013629"}, {"ref": "MESH:D001943", "raw_id": "D001943"},
+        ]}
+    ]  # fmt: skip
     assert second == {
         "id": "12", "text": "No abstract|t|here", "mentions": [],
         "passages": [{"start": 0, "end": 18, "infons": {"type": "title"}}],
@@ -90,6 +92,18 @@ def test_overlapping_and_cut_tokens_are_kept(docs, write):
         write("a.txt", "1|t|Milk-yield\n1\t0\t10\tMilk-yield\tT\tD1\n1\t1\t4\tilk\tT\tD2\n1\t0\t10\tMilk-yield\tU\t\n")
     )
     assert [span.text for span in doc.spans[SPANS_KEY]] == ["Milk-yield", "Milk", "Milk-yield"]
+
+
+def test_relations_have_the_ids_that_mentions_of_their_label_have(rows, write):
+    text = "1|t|p53\n1\t0\t3\tp53\tGene\t7157\n1\tx\t7157\tHP_0001250\n1\ty\t-1\t22059\n"
+    (row,), _ = rows(write("a.pubtator", text))
+    refs = [[arg["ref"] for arg in relation["args"]] for relation in row["relations"]]
+    assert refs == [["NCBIGene:7157", "HP:0001250"], ["-1", "22059"]]
+
+
+def test_offsets_of_thousands_of_digits_are_outside_the_text(rows, write):
+    (row,), tally = rows(write("a.pubtator", f"1|t|Milk\n1\t{'1' * 5000}\t{'2' * 5000}\tMilk\tT\tD1\n"))
+    assert (row["mentions"], *tally.noted) == ([], "mention(s) left out, since they do not lie in the text")
 
 
 @pytest.mark.parametrize(

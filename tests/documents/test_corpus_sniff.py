@@ -39,6 +39,11 @@ def test_formats_are_told_from_content(name, head, format):
     assert sniff_head(Path(name), head.encode()) == format
 
 
+def test_binary_files_are_no_text():
+    with pytest.raises(DataError, match="zero bytes"):
+        sniff_head(Path("a.bin"), bytes(16))
+
+
 @pytest.mark.parametrize(("name", "head"), [("a.xml", "<html>"), ("a.json", "[1, 2]"), ("a.json", '{"a": 1}')])
 def test_files_of_no_format(name, head):
     with pytest.raises(DataError, match="The formats are: text, jsonl, spacy, pubtator, bioc-json, bioc-xml, brat"):

@@ -20,7 +20,7 @@ from .fitting import HELD, fitting
 from .ids import IdRules
 from .lines import read_jsonl, read_text, write_jsonl
 from .pubtator import read_pubtator, write_pubtator
-from .rows import Row, check_row
+from .rows import Row, check_row, gold_ids
 from .sniff import FORMATS, check_format, format_of, sniff_head, sniff_path
 from .source import open_source
 
@@ -31,6 +31,7 @@ __all__ = [
     "check_format",
     "check_row",
     "format_of",
+    "gold_ids",
     "read_rows",
     "row_writer",
     "sniff_path",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -183,10 +184,14 @@ def _infons(holder: Row, place: Place) -> Row:
 
 
 def _number(value: Any, place: Place) -> int:
-    try:
+    if isinstance(value, float) and value.is_integer():  # some tools write 12.0
         return int(value)
-    except (TypeError, ValueError) as error:
-        raise place.problem(f"{value!r} in the document that begins here is no offset or length") from error
+    try:
+        if isinstance(value, int | str):
+            return int(value)
+    except ValueError:
+        pass
+    raise place.problem(f"{reprlib.repr(value)} in the document that begins here is no offset or length")
 
 
 def document_of(row: Row) -> Row:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ...errors import DataError, Errors
 from ..tally import Place, Tally
+from .brat_names import encode_name, id_of
 from .ids import IdRules, are_ids
-from .rows import Row, make_mention, set_ids, write_ids
+from .rows import Row, gold_ids, make_mention, offset, set_ids
 from .source import decode, lines_of, open_source
 
 _FRAGMENTS = re.compile(r"(\S.*?) (\d+ \d+(?:;\d+ \d+)*)")
@@ -34,13 +34,13 @@ def read_brat(path: Path, rules: IdRules, tally: Tally) -> Iterator[tuple[Place,
         DataError: An annotation file has no text, or a line of it is none of the format.
     """
     if not path.is_dir():
-        yield _read(path.with_suffix(".txt"), path.stem, rules, tally)
+        yield _read(path.with_suffix(".txt"), id_of(path.stem), rules, tally)
         return
     texts = {file for file in path.rglob("*.txt") if file.is_file()}
     for file in path.rglob("*.ann"):
         texts.add(file.with_suffix(".txt"))
     for file in sorted(texts):
-        yield _read(file, file.relative_to(path).with_suffix("").as_posix(), rules, tally)
+        yield _read(file, id_of(file.relative_to(path).with_suffix("").as_posix()), rules, tally)
 
 
 def _read(text_file: Path, id: str, rules: IdRules, tally: Tally) -> tuple[Place, Row]:
@@ -96,7 +96,7 @@ class _Reader:
             raise place.problem(f"'{id}' should have a type and offsets, like 'Disease 12 20' or 'Disease 12 20;25 30'")
         if id in self._mentions:
             raise place.problem(f"there are two annotations '{id}'")
-        segments = [(int(start), int(end)) for start, end in (part.split() for part in match[2].split(";"))]
+        segments = [(offset(start), offset(end)) for start, end in (part.split() for part in match[2].split(";"))]
         mention = make_mention(self.text, segments, claimed, match[1], None, self._rules, place, self._tally)
         if mention is None:
             self._lost.add(id)
@@ -113,7 +113,7 @@ class _Reader:
         if not self._references:  # corpora that have no references may have ids in their notes
             for note in self._rest["notes"]:
                 if note["ref"] in self._mentions and are_ids(note["text"].strip()):
-                    self._give_ids(self._mentions[note["ref"]], [note["text"].strip()])
+                    set_ids(self._mentions[note["ref"]], note["text"].strip(), self._rules)
         for mark in [mark for mark in self._rest["attributes"] if mark["type"] == _COMPOSITE and "value" not in mark]:
             if mark["ref"] in self._mentions:
                 self._rest["attributes"].remove(mark)
@@ -121,11 +121,11 @@ class _Reader:
         return {"mentions": [*self._mentions.values()], **{key: rows for key, rows in self._rest.items() if rows}}
 
     def _give_ids(self, mention: Row, references: list[str]) -> None:
-        if len(references) == 1:
-            set_ids(mention, references[0], self._rules)
-            return
-        read = [self._rules.read(reference, mention["label"]) for reference in references]
-        mention["kb_ids"] = list(dict.fromkeys(id for ids, _ in read for id in ids))
+        """Give a mention its ids: a reference is one, whatever separators stand in it."""
+        read = (self._rules.read_one(reference, mention["label"]) for reference in references)
+        mention["kb_ids"] = list(dict.fromkeys(id for ids in read for id in ids))
+        if len(references) == 1 and references != mention["kb_ids"]:
+            mention["raw_id"] = references[0]
 
 
 def _relation(id: str, parts: list[str]) -> Row:
@@ -158,9 +158,8 @@ class BratWriter:
 
     def _name(self, id: str) -> str:
         """Return a name for the files of a document: its id, as far as a file can have it and no other has."""
-        parts = [quote(part, safe=" !#$&'()+,;=@[]^`{}~") for part in id.split("/")]
-        name = "/".join(f"_{part}" if part in ("", ".", "..") or part[0] == "." else part for part in parts)
-        number, free = 1, name
+        number, name = 1, encode_name(id)
+        free = name
         while free.lower() in self._names:
             number += 1
             free = f"{name}-{number}"
@@ -187,8 +186,7 @@ class BratWriter:
                 self._tally.note("label(s) changed, since BRAT takes no white space in them, nor none", row["id"])
             yield name, f"{label or 'Mention'} {_offsets(row['text'], mention)}", " ".join(mention["text"].split())
             composites += [name] if mention.get("composite") else []
-            raw_id = write_ids(mention)
-            references += [(name, id) for id in ([raw_id] if raw_id == mention.get("raw_id") else mention["kb_ids"])]
+            references += [(name, id) for id in references_of(mention)]
         for number, (name, id) in enumerate(references, start=1):
             yield f"N{number}", f"Reference {name} {id}", id
         yield from self._marks(row, names, composites)
@@ -223,6 +221,14 @@ class BratWriter:
                 f"{note['type']} {names.get(note['ref'], note['ref'])}",
                 " ".join(note["text"].splitlines()),
             )
+
+
+def references_of(mention: Row) -> list[str]:
+    """Return what references of a mention say: as its file had its id, where that is read as the same, or its ids."""
+    raw_id, ids = mention.get("raw_id"), gold_ids(mention["kb_ids"])
+    if isinstance(raw_id, str) and IdRules().read_one(raw_id, mention["label"]) == ids:
+        return [raw_id]
+    return ids
 
 
 def _value(mark: Row) -> list[Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..tally import Tally
 from . import bioc, brat, pubtator
-from .rows import Row
+from .ids import IdRules
+from .rows import Row, gold_ids, write_ids
 
 HELD = {
     "pubtator": (pubtator.ROW_KEYS, pubtator.MENTION_KEYS),
@@ -18,6 +19,8 @@ HELD = {
 }
 """Keys of a document and of a mention that a format has a place for; JSONL and .spacy have one for all."""
 
+_OF_LINES = ("pubtator", "brat")
+_LINE_BREAK = re.compile(r"[\t\r\n]")
 _WORD = re.compile(r"\S+")
 _ATTRIBUTE, _NOTE = re.compile(r"[AM]\d+"), re.compile(r"#\d+")
 Shape = Callable[[Any, Row, Row], bool]
@@ -29,23 +32,47 @@ def fitting(row: Row, format: str, tally: Tally) -> Row:
     JSONL may hold anything under any key, so what bears the name of a key of another format need not be what that is.
     """
     held, of_mentions = HELD[format]
-    kept = _kept(row, row, held, _ROW, f"document(s) with '{{}}', which {format} has no place for", tally)
-    what = f"mention(s) with '{{}}', which {format} has no place for"
+    kept = _kept(row, row, held, _ROW, "document(s)", format, tally)
     if "mentions" in row:
-        kept["mentions"] = [_kept(mention, row, of_mentions, _MENTION, what, tally) for mention in row["mentions"]]
+        kept["mentions"] = [
+            _kept(mention, row, of_mentions, _MENTION, "mention(s)", format, tally) for mention in row["mentions"]
+        ]
+        for mention in kept["mentions"]:
+            _check_ids(mention, str(row["id"]), format, tally)
     return kept
 
 
-def _kept(holder: Row, row: Row, held: frozenset[str], shapes: dict[str, Shape], what: str, tally: Tally) -> Row:
+def _check_ids(mention: Row, id: str, format: str, tally: Tally) -> None:
+    """Count a mention whose ids, written in this format, are read as others."""
+    ids, label = gold_ids(mention["kb_ids"]), mention["label"]
+    if format == "brat":
+        written = brat.references_of(mention)
+        read = [own for reference in written for own in IdRules().read_one(reference, label)], True
+        if isinstance(mention.get("raw_id"), str) and written != [mention["raw_id"]]:
+            tally.note("mention(s) with a 'raw_id' that brat cannot hold: each id has a reference of its own", id)
+    else:
+        written = [write_ids(mention)]
+        read = IdRules().read(written[0], label)
+    composite = format == "brat" or bool(mention.get("composite"))
+    breaks = format in _OF_LINES and any(_LINE_BREAK.search(text) for text in written)
+    if read != (ids, composite) or breaks:
+        tally.note(f"mention(s) with ids that {format} cannot hold as they are, and that are read back otherwise", id)
+
+
+def _kept(
+    holder: Row, row: Row, held: frozenset[str], shapes: dict[str, Shape], what: str, format: str, tally: Tally
+) -> Row:
     kept = {}
     for key, value in holder.items():
         nothing = value is False or value in (None, "", [], {})
         if nothing and key not in ("id", "text", "label", "kb_ids", "mentions"):
             continue
         if key not in held:
-            tally.note(what.format(key), str(row["id"]))
+            tally.note(f"{what} with '{key}', which {format} has no place for", str(row["id"]))
         elif key in shapes and not shapes[key](value, holder, row):
-            tally.note(what.format(key), str(row["id"]))
+            tally.note(
+                f"{what} with '{key}' of a shape that is not understood (docs/corpora.md has it)", str(row["id"])
+            )
         else:
             kept[key] = value
     return kept

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ...errors import ConfigError, Errors
 from ...kb.readers.iris import compact_reference
@@ -39,6 +40,11 @@ _CURIE = re.compile(r"([A-Za-z][\w. -]*):\s*(\S.*)", re.DOTALL)
 _VARIANT = re.compile(r"(?:tmvar:)?[cgmnpr]?\|[A-Za-z]+\|", re.IGNORECASE)
 _SPECIES_OF_GENE = re.compile(r"\(Tax:\d+\)$")
 _SEPARATORS = re.compile(r"[|+;,]")
+_ESCAPED = re.compile(r"\\([|+;,\\])")
+_NEEDS_ESCAPE = re.compile(r"([|+;,\\])")
+_PIECE = re.compile(r"((?:\\[|+;,\\]|[^|+;,])*)([|+;,]|\Z)")
+_IRI = re.compile(r"[A-Za-z][\w.-]*://")
+_PLAIN_ID = re.compile(r"[A-Za-z][A-Za-z_]*:[A-Za-z]*\d+|[A-Z]+_\d{4,}|[CD]\d{6,9}")
 
 
 @dataclass(frozen=True)
@@ -79,16 +85,22 @@ class IdRules:
     def read(self, raw: str, label: str = "", prefix: str = "") -> tuple[list[str], bool]:
         """Return the ids that a string holds, and whether they are those of the parts of a composite mention.
 
-        ``|``, ``+`` and ``,`` stand between the ids of parts, ``;`` between ids of which any is right. ``prefix`` is
-        what the file itself says of ids without one.
+        ``|``, ``+`` and ``,`` stand between the ids of parts, ``;`` between ids of which any is right; after a
+        backslash they belong to an id. ``prefix`` is what the file itself says of ids without one.
         """
         raw = raw.strip()
         if _VARIANT.match(raw):  # has bars of its own
-            return [raw if raw[:6].lower() == "tmvar:" else f"tmVar:{raw}"], False
-        parts = [raw] if "://" in raw else [part.strip() for part in _SEPARATORS.split(raw)]
+            return self.read_one(raw, label), False
+        parts, separators = _parts(raw)
         ids = [self.curie(part, label, prefix) for part in parts if part.lower() not in MISSING]
-        composite = len(parts) > 1 and any(separator in raw for separator in "|+,")
-        return list(dict.fromkeys(ids)), composite
+        return list(dict.fromkeys(ids)), any(separator in "|+," for separator in separators)
+
+    def read_one(self, raw: str, label: str = "") -> list[str]:
+        """Return the id that a string is, where a format has one place for each, or none."""
+        raw = raw.strip()
+        if _VARIANT.match(raw):
+            return [raw if raw[:6].lower() == "tmvar:" else f"tmVar:{raw}"]
+        return [] if raw.lower() in MISSING else [self.curie(raw, label)]
 
     def curie(self, id: str, label: str = "", prefix: str = "") -> str:
         """Return one id as a CURIE."""
@@ -128,7 +140,31 @@ class IdRules:
         return f"{prefix}:{id}" if prefix else id
 
 
-_PLAIN_ID = re.compile(r"[A-Za-z][A-Za-z_]*:[A-Za-z]*\d+|[A-Z]+_\d{4,}|[CD]\d{6,9}")
+def _parts(raw: str) -> tuple[list[str], list[str]]:
+    """Split a string at its separators; those of an IRI stay in it, unless an id or a blank is next to them."""
+    pieces = _PIECE.findall(raw)
+    parts, separators = [pieces[0][0]], []
+    for (_, separator), (piece, _) in pairwise(pieces):
+        if not separator:  # what is left is the end of the string
+            break
+        own = piece.strip()
+        is_next = piece[:1].isspace() or own == "-1" or _IRI.match(own) or _PLAIN_ID.fullmatch(own)
+        if "://" not in parts[-1] or is_next:
+            parts.append(piece)
+            separators.append(separator)
+        else:
+            parts[-1] += separator + piece
+    return [_ESCAPED.sub(r"\1", part.strip()) for part in parts], separators
+
+
+def spell(ids: Sequence[str], composite: bool, label: str) -> str:
+    """Write ids in one string, as plainly as it is read as these very ids again (``IdRules.read``)."""
+    mark = "|" if composite else ";"
+    # A part without id tells that a single id is that of a part.
+    absent = ["-1"] * (2 - len(ids)) if composite else []
+    escaped = [_NEEDS_ESCAPE.sub(r"\\\1", id) for id in ids]
+    tries = [between.join([*own, *absent]) for own in (ids, escaped) for between in (mark, f"{mark} ")]
+    return next((text for text in tries if IdRules().read(text, label) == ([*ids], composite)), tries[2])
 
 
 def are_ids(text: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from ..tally import Place, Tally
 from .ids import IdRules
-from .rows import Row, make_mention, write_ids
+from .rows import Row, gold_ids, make_mention, offset, write_ids
 from .source import Source, lines_of
 
 TITLE_LINE = re.compile(r"([^|\t\r\n]+)\|([ta])\|(.*)", re.DOTALL)
@@ -36,7 +36,7 @@ def read_pubtator(source: Source, rules: IdRules, tally: Tally) -> Iterator[tupl
             id, kind, text = match.groups()
             if kind == "t":
                 if row is not None and start is not None:
-                    yield start, row
+                    yield start, _related(row, rules)
                 start = place
                 row = {"id": id, "text": text, "mentions": [], "passages": [_passage(0, len(text), "title")]}
             else:
@@ -45,7 +45,22 @@ def read_pubtator(source: Source, rules: IdRules, tally: Tally) -> Iterator[tupl
             columns = line.split("\t")
             _add_columns(_same(row, columns[0].strip(), place, columns), columns, rules, place, tally)
     if row is not None and start is not None:
-        yield start, row
+        yield start, _related(row, rules)
+
+
+def _related(row: Row, rules: IdRules) -> Row:
+    """Write the ids in relations as those of the mentions are; one that is read as another keeps its ``raw_id``."""
+    ids = {mention["label"]: set[str]() for mention in row["mentions"]}
+    for mention in row["mentions"]:
+        ids[mention["label"]].update(mention["kb_ids"])
+    for arg in (arg for relation in row.get("relations", ()) for arg in relation["args"]):
+        raw_id = arg["ref"]
+        found = (rules.read_one(raw_id, label) for label in ids)
+        labelled = (own for own, known in zip(found, ids.values(), strict=True) if known.issuperset(own))
+        (id,) = next((own for own in labelled if own), rules.read_one(raw_id)) or [raw_id]
+        if id != raw_id:
+            arg.update(ref=id, raw_id=raw_id)
+    return row
 
 
 def _same(row: Row | None, id: str, place: Place, columns: list[str] | None = None) -> Row:
@@ -83,7 +98,7 @@ def _add_columns(row: Row, columns: list[str], rules: IdRules, place: Place, tal
     if not second.strip().isdecimal():
         raise place.problem(f"a mention from {first} to '{second}', which is no number")
     claimed, label, raw_id = (*rest, *([""] * 3))[:3]
-    segment = (int(first), int(second))
+    segment = (offset(first.strip()), offset(second.strip()))
     mention = make_mention(row["text"], [segment], claimed, label.strip(), raw_id, rules, place, tally)
     if mention is not None:
         if len(rest) > 3 and rest[3]:
@@ -125,10 +140,22 @@ def _split(row: Row) -> tuple[str, str]:
 
 def _write_relation(file: TextIO, id: str, relation: Row, row: Row, tally: Tally) -> None:
     by_id = {mention["id"]: mention for mention in row.get("mentions", ()) if "id" in mention}
-    refs = [by_id[arg["ref"]]["kb_ids"][:1] if arg["ref"] in by_id else [arg["ref"]] for arg in relation["args"]]
+    labels = {"", *(mention["label"] for mention in row.get("mentions", ()))}
+    refs = [
+        gold_ids(by_id[arg["ref"]]["kb_ids"])[:1] if arg["ref"] in by_id else [_spelled(arg, labels)]
+        for arg in relation["args"]
+    ]
     more = [str(value) for key, value in relation.get("infons", {}).items() if key.startswith("column ")]
     if len(refs) != 2 or not all(refs) or relation["type"].strip().isdecimal():
         tally.note("relation(s) left out, since they are not between two ids", id)
         return
     columns = [id, relation["type"], *(ref[0] for ref in refs), *more]
     file.write("\t".join(column.translate(_BREAKS).replace("\t", " ") for column in columns) + "\n")
+
+
+def _spelled(arg: Row, labels: Iterable[str]) -> str:
+    """Return the id of a part of a relation: as its file had it, where that is still read as the same."""
+    raw_id, ref = arg.get("raw_id"), str(arg["ref"])
+    if isinstance(raw_id, str) and any(IdRules().read_one(raw_id, label) == [ref] for label in labels):
+        return raw_id
+    return ref

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...components.spans import NIL
 from ..tally import Place, Tally
-from .ids import IdRules
+from .ids import IdRules, spell
 
 Row = dict[str, Any]
 Segment = tuple[int, int]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_DIGITS = 18
 OUTSIDE = "mention(s) left out, since they do not lie in the text"
 
 
@@ -73,16 +77,29 @@ def set_ids(mention: Row, raw_id: str, rules: IdRules) -> None:
     mention["kb_ids"] = ids
     if composite:
         mention["composite"] = True
-    if raw_id and raw_id != ";".join(ids):
+    if raw_id and raw_id != spell(ids, composite, mention["label"]):
         mention["raw_id"] = raw_id
 
 
 def write_ids(mention: Row) -> str:
     """Return the ids of a mention in one string: as its file had them, where that is still read as the same ids."""
-    raw_id, ids = mention.get("raw_id"), mention["kb_ids"]
-    if isinstance(raw_id, str) and IdRules().read(raw_id, mention["label"]) == (ids, bool(mention.get("composite"))):
+    raw_id, ids, composite = mention.get("raw_id"), gold_ids(mention["kb_ids"]), bool(mention.get("composite"))
+    if isinstance(raw_id, str) and IdRules().read(raw_id, mention["label"]) == (ids, composite):
         return raw_id
-    return ("|" if mention.get("composite") else ";").join(ids)
+    return spell(ids, composite, mention["label"])
+
+
+def gold_ids(ids: Iterable[str]) -> list[str]:
+    """Return the ids that name something, each once: ``NIL`` says that the mention has none."""
+    return list(dict.fromkeys(id for id in ids if id not in ("", NIL)))
+
+
+def offset(digits: str) -> int:
+    """Return the number that decimal digits are; one of more digits than any text has characters is a very large one.
+
+    Python refuses to read numbers of thousands of digits.
+    """
+    return int(digits) if len(digits) <= _MOST_DIGITS else sys.maxsize
 
 
 def join_segments(text: str, segments: Iterable[Segment]) -> list[Segment]:
@@ -145,15 +162,23 @@ def _check_mention(mention: Any, text: str, place: Place) -> Row:
         start, end = mention["start"], mention["end"]
     except (TypeError, KeyError) as error:
         raise place.problem(f"a mention without 'start' and 'end': {mention!r}") from error
-    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        raise place.problem(f"mention {start}…{end} does not lie in a text of {len(text)} characters")
+    shown = f"mention {reprlib.repr(start)}…{reprlib.repr(end)}"
+    if type(start) is not int or type(end) is not int:
+        raise place.problem(f"{shown}: 'start' and 'end' must be whole numbers without a decimal point")
+    if not 0 <= start <= end <= len(text):
+        raise place.problem(f"{shown} does not lie in a text of {len(text)} characters")
+    if start == end:
+        raise place.problem(f"{shown} has no characters; 'end' is the offset after its last one")
     ids = mention.get("kb_ids") or []
     ids = [ids] if isinstance(ids, str) else ids
     if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        raise place.problem(f"'kb_ids' of mention {start}…{end} is not a list of ids: {ids!r}")
+        raise place.problem(f"'kb_ids' of {shown} is not a list of ids: {ids!r}")
+    own = mention.get("text")
+    if not isinstance(own, str | None):
+        raise place.problem(f"'text' of {shown} is no string: {reprlib.repr(own)}")
     return {
         **mention,
-        "text": mention.get("text", text[start:end]),
+        "text": text[start:end] if own is None else own,
         "label": str(mention.get("label") or ""),
-        "kb_ids": ids,
+        "kb_ids": [id for id in (id.strip() for id in ids) if id],
     }

@@ -77,6 +77,8 @@ def sniff_head(path: Path, head: bytes) -> str:
         return "jsonl"
     if TITLE_LINE.fullmatch(first.decode("utf-8", "replace").strip()) or suffix == ".pubtator":
         return "pubtator"
+    if b"\0" in head:
+        raise _unread(path, "it is binary, or text of another encoding than UTF-8: it has zero bytes")
     return "text"
 
 
