@@ -27,5 +27,6 @@ def difference(ours: np.ndarray, theirs: np.ndarray, documents: Sequence[int]) -
     Whole documents are drawn, whose numbers are given by mention.
     """
     gain = ours.astype(float) - theirs.astype(float)
-    interval = Resampling(documents, DRAWS, SEED, LEVEL).interval_of_mean(gain) or [-1.0, 1.0]
+    resampling = Resampling(documents, DRAWS, SEED, LEVEL)
+    interval = resampling.interval_of_mean(gain, np.ones(len(gain))) or [-1.0, 1.0]
     return {"difference": float(gain.mean()), "low": interval[0], "high": interval[1]}
