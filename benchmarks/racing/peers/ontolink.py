@@ -23,8 +23,8 @@ KEY = "race"
 LIBRARIES = (
     "pyarrow.ipc",
     "spacy_ontolink.encoders.hybrid",
-    "spacy_ontolink.encoders.lexical",
-    "spacy_ontolink.indexes.exact",
+    "spacy_ontolink.encoders.synonyms",
+    "spacy_ontolink.indexes.auto",
     "spacy_ontolink.space.retrieval",
 )
 TORCH = ("sentence_transformers", "torch.optim")
@@ -57,7 +57,7 @@ def hybrid(dense, **settings):
 
 
 ENCODERS = {
-    "lexical": lambda folder: encoder("LexicalEncoder"),
+    "lexical": lambda folder: encoder("SynonymEncoder", encoder=encoder("LexicalEncoder")),
     "trained n-grams": trained,
     "hybrid, n-grams": lambda folder: hybrid(encoder("NgramEncoder", model=str(folder / "model")), weight=0.5),
     "hybrid, MiniLM": lambda folder: hybrid(encoder("SentenceEncoder", model=os.environ["RACE_MINILM"], device="cpu")),
