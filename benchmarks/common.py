@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, Span
 
 from spacy_ontolink import __version__
 from spacy_ontolink.files import replacing, write_json
@@ -48,6 +50,16 @@ def cpu_seconds(run: Callable[[], Any]) -> tuple[float, Any]:
     start = time.process_time()
     result = run()
     return time.process_time() - start, result
+
+
+def documents(nlp: Language, texts: Sequence[str]) -> list[Doc]:
+    """Make one document per mention, which is its entity."""
+    docs = []
+    for text in texts:
+        doc = nlp.make_doc(text)
+        doc.set_ents([Span(doc, 0, len(doc), label="MENTION")])
+        docs.append(doc)
+    return docs
 
 
 class CharTfidf:

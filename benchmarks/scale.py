@@ -29,8 +29,7 @@ from typing import Any
 
 import numpy as np
 import spacy
-from common import RESULTS, cpu_seconds, parser, save
-from spacy.tokens import Doc, Span
+from common import RESULTS, cpu_seconds, documents, parser, save
 
 from spacy_ontolink.components.spans import candidate_ids
 from spacy_ontolink.files import read_json
@@ -121,16 +120,6 @@ def memory(process: str = "self") -> dict[str, float]:
     kib = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines()[1:]}
     private = kib["Private_Clean"] + kib["Private_Dirty"]
     return {"rss": kib["Rss"] / (1 << 20), "pss": kib["Pss"] / (1 << 20), "private": private / (1 << 20)}
-
-
-def documents(nlp: Any, texts: list[str]) -> list[Doc]:
-    """One document per mention."""
-    docs = []
-    for text in texts:
-        doc = nlp.make_doc(text)
-        doc.set_ents([Span(doc, 0, len(doc), label="TAXON")])
-        docs.append(doc)
-    return docs
 
 
 def link(out: str, mentions: str) -> dict[str, Any]:

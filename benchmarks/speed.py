@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import spacy
-from common import CharTfidf, cpu_seconds, parser, recalls, save
+from common import CharTfidf, cpu_seconds, documents, parser, recalls, save
 from spacy.language import Language
-from spacy.tokens import Doc, Span
 
 from spacy_ontolink.cli.demo import hpo_file
 from spacy_ontolink.encoders.definitions import make_definition_encoder
@@ -74,16 +73,6 @@ def race(methods: dict[str, Callable[[Any], Any]], batches: dict[str, list[Any]]
         for (name, run), batch in zip(methods.items(), turn, strict=True):
             total[name] += cpu_seconds(lambda run=run, batch=batch: run(batch))[0]
     return total
-
-
-def documents(nlp: Any, texts: list[str]) -> list[Doc]:
-    """One document per mention, as an entity."""
-    docs = []
-    for text in texts:
-        doc = nlp.make_doc(text)
-        doc.set_ents([Span(doc, 0, len(doc), label="PHENOTYPE")])
-        docs.append(doc)
-    return docs
 
 
 def search_rows() -> list[dict[str, Any]]:

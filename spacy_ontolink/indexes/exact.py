@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..errors import Errors, StateError
 from ..types import Bools1d, EntityRows, Floats2d, Hits, Ints1d, Ints2d
 from ..vectors import Vectors
-from .ranking import best_per_query, no_hits
+from .ranking import best_per_query, no_hits, search_in_batches
 from .recent import RecentMasks
 
 _ROWS = 1 << 16
@@ -51,12 +51,7 @@ class ExactIndex:
         view = self._view(allowed)
         if len(view.owner) <= self.block_rows:  # else each block is converted when it is scored
             view = view._replace(vectors=view.vectors.single())
-        parts = [
-            self._search(queries.take(slice(at, at + _QUERIES)), k, view) for at in range(0, len(queries), _QUERIES)
-        ]
-        if not parts:
-            return no_hits(0, k)
-        return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return search_in_batches(lambda batch: self._search(batch, k, view), queries, _QUERIES, k)
 
     def _view(self, allowed: Bools1d | None) -> _View:
         whole = self._built()

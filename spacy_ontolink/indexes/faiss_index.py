@@ -17,7 +17,7 @@ from .checking import advise, measure_recall, sample_rows
 from .exact import ExactIndex
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
 from .inverted import InvertedIndex
-from .ranking import no_hits
+from .ranking import no_hits, search_in_batches
 from .recent import RecentMasks
 from .rescoring import EntityScorer
 
@@ -119,9 +119,8 @@ class FaissIndex:
         mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
         if mask is not None and mask.n_rows <= _EXACT_ROWS:
             return self._exact.search(queries, k, allowed)
-        batches = (queries.take(slice(start, start + _QUERIES)) for start in range(0, len(queries), _QUERIES))
-        parts = [self._search(batch, k, mask, self._engine) for batch in batches]
-        return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True))) if parts else no_hits(0, k)
+        engine = self._engine
+        return search_in_batches(lambda batch: self._search(batch, k, mask, engine), queries, _QUERIES, k)
 
     def to_disk(self, path: Path) -> None:
         """Write the faiss index and its facts into the folder ``path``; the rows are kept elsewhere."""

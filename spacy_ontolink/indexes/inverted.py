@@ -16,7 +16,7 @@ from ..vectors import Vectors
 from .checking import advise, measure_recall, partly_forgotten
 from .exact import ExactIndex
 from .postings import Postings
-from .ranking import no_hits
+from .ranking import no_hits, search_in_batches
 from .recent import RecentMasks
 from .rescoring import EntityScorer
 
@@ -81,9 +81,8 @@ class InvertedIndex:
         mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
         if mask is not None and mask.n_rows <= _EXACT_ROWS:
             return self._exact.search(queries, k, allowed)
-        batches = (queries.take(slice(start, start + _QUERIES)) for start in range(0, len(queries), _QUERIES))
-        parts = [self._search(batch, k, mask, self._lists) for batch in batches]
-        return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True))) if parts else no_hits(0, k)
+        lists = self._lists
+        return search_in_batches(lambda batch: self._search(batch, k, mask, lists), queries, _QUERIES, k)
 
     def to_disk(self, path: Path) -> None:
         """Write the inverted lists and their facts into the folder ``path``."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..types import Floats1d, Floats2d, Hits, Ints1d
+from ..vectors import Vectors
 
 _GROUP = 64
 _DIGITS = 6
@@ -17,6 +20,12 @@ def no_hits(n_queries: int, k: int) -> Hits:
     """Padding: nothing found."""
     shape = (n_queries, k)
     return Hits(np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int32))
+
+
+def search_in_batches(search: Callable[[Vectors], Hits], queries: Vectors, size: int, k: int) -> Hits:
+    """Search ``size`` queries at a time and put the hits below one another."""
+    parts = [search(queries.take(slice(start, start + size))) for start in range(0, len(queries), size)]
+    return Hits(*(np.concatenate(columns) for columns in zip(*parts, strict=True))) if parts else no_hits(0, k)
 
 
 def best_per_query(scores: Floats2d, owner: Ints1d, k: int) -> Hits:
