@@ -1,7 +1,8 @@
 """Cost against the number of names: ``python benchmarks/scale.py``.
 
 Names are scientific names of the NCBI taxonomy, a random part of them or all, in "doubled" with one derived synonym
-each (the first word abbreviated, or the words turned round); and the MeSH dictionary of BC5CDR with its development
+each (in turn: its words the other way round, its last word in the plural, its second word dropped, or the first one
+abbreviated where there are but two); and the MeSH dictionary of BC5CDR with its development
 mentions. Mentions of the taxonomy are names with a word dropped or added, or a letter dropped or changed.
 Every step runs in a process of its own, whose CPU time and largest memory are taken. ``--only CASE`` measures one case
 and keeps the rows of the others.
@@ -52,10 +53,18 @@ def taxa(data: Path) -> Iterator[tuple[str, str]]:
             yield f"NCBITaxon:{id}", name
 
 
-def derived(name: str) -> str:
-    """Make a synonym of a name."""
+def derived(name: str, number: int) -> str:
+    """Make a synonym of a name: in turn its words the other way round, the last one in the plural, or one less."""
     first, *rest = name.split(" ")
-    return f"{first[0]}. {' '.join(rest)}" if rest and len(first) > 1 else f"{name} (taxon)"
+    if not rest:
+        return f"{name}s"
+    match number % 3:
+        case 0:
+            return f"{' '.join(rest)}, {first}"
+        case 1:
+            return f"{name}s"
+        case _:
+            return f"{first} {' '.join(rest[1:])}" if len(rest) > 1 else f"{first[0]}. {rest[0]}"
 
 
 def varied(name: str, chance: random.Random) -> str:
@@ -91,7 +100,8 @@ def prepare(case: str, data: Path, scratch: Path) -> Path:
     with (scratch / "taxa.tsv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t")
         table.writerow(["id", "name", "synonyms"])
-        table.writerows((id, name, derived(name) if case == DOUBLED else "") for id, name in rows)
+        for number, (id, name) in enumerate(rows):
+            table.writerow([id, name, derived(name, number) if case == DOUBLED else ""])
     texts = [varied(name, chance) for _, name in chance.sample(rows, N_MENTIONS)]
     (scratch / "mentions.json").write_text(json.dumps(texts))
     return scratch / "taxa.tsv"

@@ -88,6 +88,7 @@ class Errors(
     messages.EvaluationMessages,
     messages.ReaderMessages,
     messages.ServiceMessages,
+    messages.StoreMessages,
     messages.TrainingMessages,
 ):
     """Message templates, by floor."""

@@ -12,8 +12,9 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, write_json
 from ..types import Bools1d, EntityRows, Hits, Index
 from ..vectors import Vectors
+from .approximate import INVERTED_ROWS
 from .exact import ExactIndex
-from .faiss_index import INVERTED_ROWS, FaissIndex
+from .faiss_index import FaissIndex
 from .inverted import InvertedIndex
 
 FACTS = "chosen.json"

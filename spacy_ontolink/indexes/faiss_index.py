@@ -4,47 +4,24 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, sha256, write_json
-from ..types import Bools1d, EntityRows, Hits, Index, Ints2d
-from ..vectors import Vectors
+from ..types import EntityRows, Floats2d, Ints2d
+from .approximate import ApproximateIndex, Mask
 from .checking import advise, measure_recall, sample_rows
-from .exact import ExactIndex
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
-from .inverted import InvertedIndex
-from .ranking import no_hits, search_in_batches
-from .recent import RecentMasks
-from .rescoring import EntityScorer
 
-INDEX, FACTS, BESIDE = "index.faiss", "index.json", "beside"
-INVERTED_ROWS = 200_000
+INDEX, FACTS = "index.faiss", "index.json"
 _OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0}
-_MARGIN = 32  # rows fetched beyond that
-_GROWTH, _ROUNDS = 4, 3
-_QUERIES = 64
-_EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
 _log = logging.getLogger(__name__)
 
 
-class _Mask(NamedTuple):
-    """The entities that a search may return, and their rows."""
+class FaissIndex(ApproximateIndex):
+    """Let faiss propose rows by the widest dense block; see ``ApproximateIndex``.
 
-    allowed: Bools1d
-    rows: Bools1d
-    n_rows: int
-
-
-class FaissIndex:
-    """Index the widest dense block of the rows; those beside it are searched exactly, or by inverted lists.
-
-    The entities that either block proposes are scored exactly over all their rows and blocks, so scores equal those of
-    the exact index, and only an entity that was not proposed can be missed. A query that cannot be answered so (too few
-    unique entities, or a tie that reaches beyond what was fetched) fetches more, and in the end is searched exactly.
     With some ten thousand rows the exact index is as fast; this one is for many more.
 
     Args:
@@ -82,9 +59,9 @@ class FaissIndex:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
         self.ef_search, self.nprobe = ef_search, nprobe
         self.flat_below, self.checked = flat_below, checked
+        super().__init__(_OVERFETCH[quantiser])
         self._engine: Engine | None = None
         self._facts: dict[str, object] = {}
-        self._masks: RecentMasks[_Mask] = RecentMasks()
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Train and fill the index, and measure its recall on a sample of the rows.
@@ -93,8 +70,7 @@ class FaissIndex:
             ConfigError: The rows have no dense block.
         """
         self._take(rows, n_entities)
-        if self._beside:
-            self._beside.build(self._rows_beside(rows), n_entities)
+        self._build_beside(rows, n_entities)
         dense, plan = self._dense, self.plan
         if (plan.kind, plan.quantiser) != ("flat", "none") and len(dense) < max(self.flat_below, plan.least_rows):
             _log.info("%d rows are too few for %s: all of them are searched (flat).", len(dense), plan.name)
@@ -106,21 +82,15 @@ class FaissIndex:
         self._facts["recall"] = recall = measure_recall(self, self._exact, queries)
         advise(_log, plan.name, recall, "raise nprobe or ef_search, or use another quantiser")
 
-    def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
-        """Find the best ``k`` entities per query; see ``types.Index``.
+    @property
+    def _ready(self) -> bool:
+        return self._engine is not None
 
-        Raises:
-            StateError: Nothing is indexed yet, or the queries have other dimensions than the rows.
-        """
+    def _propose(self, queries: Floats2d, fetch: int, effort: int, mask: Mask | None) -> Ints2d:
         if self._engine is None:
             raise StateError(Errors.NOT_BUILT)
-        if queries.dims != self._vectors.dims:
-            raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
-        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
-        if mask is not None and mask.n_rows <= _EXACT_ROWS:
-            return self._exact.search(queries, k, allowed)
-        engine = self._engine
-        return search_in_batches(lambda batch: self._search(batch, k, mask, engine), queries, _QUERIES, k)
+        nprobe = min(self._nprobe(mask.share if mask else 1.0) * effort, self._engine.lists)
+        return self._engine.search(queries, fetch, max(fetch, self.ef_search), nprobe, mask.rows if mask else None)
 
     def to_disk(self, path: Path) -> None:
         """Write the faiss index and its facts into the folder ``path``; the rows are kept elsewhere."""
@@ -129,9 +99,7 @@ class FaissIndex:
         with replacing(Path(path)) as folder:
             folder.mkdir()
             self._engine.write(folder / INDEX)
-            if self._beside:
-                (folder / BESIDE).mkdir()
-                self._beside.to_disk(folder / BESIDE)
+            self._write_beside(folder)
             write_json(folder / FACTS, {**self._facts, "sha256": sha256(folder / INDEX)})
 
     def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> FaissIndex:
@@ -152,8 +120,7 @@ class FaissIndex:
         if facts["asked"] != self.plan.name:
             raise StateError(Errors.INDEX_SETTING.format(path=path, saved=facts["asked"], given=self.plan.name))
         self._take(rows, n_entities)
-        if self._beside:
-            self._beside.from_disk(path / BESIDE, self._rows_beside(rows), n_entities)
+        self._open_beside(path, rows, n_entities)
         self._engine = open_engine(file, facts["kind"], self._dense.shape)
         self._facts = facts
         return self
@@ -166,84 +133,10 @@ class FaissIndex:
             "nprobe": self._nprobe(1.0) if self._engine else self.nprobe,
         }
 
-    def _take(self, rows: EntityRows, n_entities: int) -> None:
-        blocks = rows.vectors.blocks
-        dense = [number for number, block in enumerate(blocks) if not sp.issparse(block)]
-        if not dense:
-            raise ConfigError(Errors.NO_DENSE_BLOCK.format(dims=rows.vectors.dims))
-        place = max(dense, key=rows.vectors.dims.__getitem__)
-        self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
-        self._owner = np.asarray(rows.owner)
-        self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
-        self._exact = ExactIndex()
-        self._exact.build(rows, n_entities)
-        self._beside = self._index_beside(self._others(rows.vectors))
-        self._masks.clear()
-
-    def _index_beside(self, others: Vectors | None) -> Index | None:
-        """An unbuilt index for the other blocks, inverted for so many rows that looking up is faster."""
-        if others is None:
-            return None
-        inverted = len(others) > INVERTED_ROWS and any(map(sp.issparse, others.blocks))
-        return InvertedIndex() if inverted else ExactIndex()
-
-    def _rows_beside(self, rows: EntityRows) -> EntityRows:
-        return rows._replace(vectors=self._others(rows.vectors) or rows.vectors)
-
-    def _others(self, vectors: Vectors) -> Vectors | None:
-        """All blocks but the indexed one."""
-        others = vectors.blocks[: self._place] + vectors.blocks[self._place + 1 :]
-        return Vectors(others) if others else None
-
-    def _mask(self, allowed: Bools1d) -> _Mask:
-        rows = allowed[self._owner]
-        return _Mask(allowed, rows, int(rows.sum()))
-
     def _nprobe(self, share: float) -> int:
         """Lists to visit; more when only a share of the rows is allowed, since each then yields less."""
         lists = self._engine.lists if self._engine else 0
         return min(lists, int((self.nprobe or max(16, lists // 8)) / max(share, 0.125)))
-
-    def _search(self, queries: Vectors, k: int, mask: _Mask | None, engine: Engine) -> Hits:
-        hits = no_hits(len(queries), k)
-        n_rows = mask.n_rows if mask else len(self._owner)
-        rows_per_entity = len(self._owner) / self._scorer.n_entities
-        fetch = int(k * max(1.0, rows_per_entity) * _OVERFETCH[self.plan.quantiser]) + _MARGIN
-        if self._beside:  # the best of a sum is often not among the very best of either part
-            fetch *= 2
-        nprobe = self._nprobe(n_rows / max(1, len(self._owner)))
-        pending = np.flatnonzero(np.isfinite(queries.norms()))
-        for _ in range(_ROUNDS):
-            if not len(pending) or fetch * _GROWTH > n_rows:
-                break
-            some = queries.take(pending)
-            dense = np.ascontiguousarray(some.blocks[self._place], np.float32)
-            rows = engine.search(dense, fetch, max(fetch, self.ef_search), nprobe, mask.rows if mask else None)
-            found, enough = self._rank(some, rows, k, max(k, int(fetch / rows_per_entity)), mask)
-            _write(hits, pending, found)
-            pending, fetch, nprobe = pending[~enough], fetch * _GROWTH, min(nprobe * _GROWTH, engine.lists)
-        if len(pending):
-            allowed = mask.allowed if mask else None
-            _write(hits, pending, self._exact.search(queries.take(pending), k, allowed))
-        return hits
-
-    def _rank(self, queries: Vectors, rows: Ints2d, k: int, k_beside: int, mask: _Mask | None) -> tuple[Hits, Bools1d]:
-        """Rank the entities of the fetched rows, and the best of the other blocks; tell which queries have enough.
-
-        That is: ``k`` entities, and the last row that was fetched scores below the last of them.
-        """
-        proposed, last = np.where(rows < 0, -1, self._owner[rows]), [rows[:, -1]]
-        if self._beside and (others := self._others(queries)):
-            beside = self._beside.search(others, k_beside, mask.allowed if mask else None)
-            proposed, last = np.hstack([proposed, beside.entities]), [*last, beside.rows[:, -1]]
-        hits = self._scorer.rank(queries, proposed, k)
-        worst = np.maximum.reduce([self._scorer.scores_of(queries, row) for row in last])
-        return hits, (hits.entities[:, -1] >= 0) & (worst < hits.scores[:, -1])
-
-
-def _write(hits: Hits, queries: np.ndarray, found: Hits) -> None:
-    for mine, new in zip(hits, found, strict=True):
-        mine[queries] = new
 
 
 def make_faiss_index(

@@ -53,8 +53,14 @@ class EntitySpace:
     def indexed(self) -> EntitySpace:
         """Pool the plain rows and build the index over them, as is left to do after the constructor; returns self."""
         self.rows = pool(self.plain, self.kb, self.pooling)
-        self.index.build(self.rows, len(self.kb))
+        self._introduced(self.index).build(self.rows, len(self.kb))
         return self
+
+    def _introduced(self, index: Index) -> Index:
+        """Tell an index whose rows it gets, if it wants to know."""
+        if introduce := getattr(index, "introduce", None):
+            introduce(self.kb, self.encoder.id)
+        return index
 
     def rows_of(self, entities: Ints1d, pooling: Pooling | None = None) -> EntityRows:
         """Return the rows of some entities (numbers, ascending), pooled in another way than the index has them."""
@@ -127,7 +133,7 @@ class EntitySpace:
         saved_shape = (manifest["rows"]["count"], tuple(manifest["rows"]["dims"] or ()))
         for rows in (space.plain, space.rows):
             _check("rows", path, saved_shape, (len(rows.vectors), rows.vectors.dims))
-        space.index = index.from_disk(path / "index", space.rows, len(kb))
+        space.index = space._introduced(index).from_disk(path / "index", space.rows, len(kb))
         return space
 
     def to_bytes(self) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
-from spacy_ontolink.indexes import faiss_index
+from spacy_ontolink.indexes import approximate
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.faiss_index import make_faiss_index
 from spacy_ontolink.types import EntityRows, Index
@@ -89,7 +89,7 @@ def test_flat_is_exact(k):
 @pytest.mark.parametrize(("kind", "quantiser"), KINDS)
 @pytest.mark.parametrize("share", [0.5, 0.02, 0.0])
 def test_only_allowed_entities(kind, quantiser, share, block, monkeypatch):
-    monkeypatch.setattr("spacy_ontolink.indexes.faiss_index._EXACT_ROWS", 0)
+    monkeypatch.setattr("spacy_ontolink.indexes.approximate._EXACT_ROWS", 0)
     rows = make_rows(block)
     queries = some_queries(rows)
     allowed = np.random.default_rng(5).random(N_ENTITIES) < share
@@ -338,7 +338,7 @@ def test_a_forked_child_searches_after_its_parent_did():
 
 
 def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
-    monkeypatch.setattr(faiss_index, "INVERTED_ROWS", 100)
+    monkeypatch.setattr(approximate, "INVERTED_ROWS", 100)
     rows = make_rows("hybrid")
     queries = some_queries(rows)
     index = built(rows, "flat")

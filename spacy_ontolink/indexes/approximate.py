@@ -1,0 +1,173 @@
+"""What approximate indexes of dense vectors share: an engine proposes rows, and stored rows decide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ConfigError, Errors, StateError
+from ..types import Bools1d, EntityRows, Floats2d, Hits, Index, Ints2d
+from ..vectors import Vectors
+from .exact import ExactIndex
+from .inverted import InvertedIndex
+from .ranking import no_hits, search_in_batches
+from .recent import RecentMasks
+from .rescoring import EntityScorer
+
+BESIDE = "beside"
+INVERTED_ROWS = 200_000
+_MARGIN = 32  # rows fetched beyond the K and its factor
+_GROWTH, _ROUNDS = 4, 3
+_QUERIES = 64
+_EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
+
+
+class Mask(NamedTuple):
+    """The entities that a search may return, and their rows."""
+
+    allowed: Bools1d
+    rows: Bools1d
+    n_rows: int
+
+    @property
+    def share(self) -> float:
+        """The share of the rows that may be returned."""
+        return self.n_rows / max(1, len(self.rows))
+
+
+class ApproximateIndex(ABC):
+    """Index the widest dense block of the rows; those beside it are searched exactly, or by inverted lists.
+
+    The entities that either block proposes are scored exactly over all their rows and blocks, so scores equal those of
+    the exact index, and only an entity that was not proposed can be missed. A query that cannot be answered so (too few
+    unique entities, or a tie that reaches beyond what was fetched) fetches more, and in the end is searched exactly.
+
+    Args:
+        overfetch: How many times K rows are fetched at first.
+    """
+
+    def __init__(self, overfetch: float) -> None:
+        self._overfetch = overfetch
+        self._masks: RecentMasks[Mask] = RecentMasks()
+
+    @property
+    @abstractmethod
+    def _ready(self) -> bool:
+        """Whether there is something to search."""
+
+    @abstractmethod
+    def _propose(self, queries: Floats2d, fetch: int, effort: int, mask: Mask | None) -> Ints2d:
+        """Return the numbers of the best ``fetch`` rows of each query, or more, best first, padded with -1.
+
+        Args:
+            queries: Finite vectors of the indexed block, (B, D).
+            fetch: How many rows.
+            effort: 1, and more in later rounds, which have to look further.
+            mask: What may be found; a row beyond it is left out later.
+        """
+
+    def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
+        """Find the best ``k`` entities per query; see ``types.Index``.
+
+        Raises:
+            StateError: Nothing is indexed yet, or the queries have other dimensions than the rows.
+        """
+        if not self._ready:
+            raise StateError(Errors.NOT_BUILT)
+        if queries.dims != self._vectors.dims:
+            raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
+        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
+        if mask is not None and mask.n_rows <= _EXACT_ROWS:
+            return self._exact.search(queries, k, allowed)
+        return search_in_batches(lambda batch: self._search(batch, k, mask), queries, _QUERIES, k)
+
+    def _take(self, rows: EntityRows, n_entities: int) -> None:
+        blocks = rows.vectors.blocks
+        dense = [number for number, block in enumerate(blocks) if not sp.issparse(block)]
+        if not dense:
+            raise ConfigError(Errors.NO_DENSE_BLOCK.format(dims=rows.vectors.dims))
+        place = max(dense, key=rows.vectors.dims.__getitem__)
+        self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
+        self._owner = np.asarray(rows.owner)
+        self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
+        self._exact = ExactIndex()
+        self._exact.build(rows, n_entities)
+        self._beside = self._index_beside(self._others(rows.vectors))
+        self._masks.clear()
+
+    def _index_beside(self, others: Vectors | None) -> Index | None:
+        """An unbuilt index for the other blocks, inverted for so many rows that looking up is faster."""
+        if others is None:
+            return None
+        inverted = len(others) > INVERTED_ROWS and any(map(sp.issparse, others.blocks))
+        return InvertedIndex() if inverted else ExactIndex()
+
+    def _build_beside(self, rows: EntityRows, n_entities: int) -> None:
+        if self._beside:
+            self._beside.build(self._rows_beside(rows), n_entities)
+
+    def _write_beside(self, folder: Path) -> None:
+        if self._beside:
+            (folder / BESIDE).mkdir()
+            self._beside.to_disk(folder / BESIDE)
+
+    def _open_beside(self, folder: Path, rows: EntityRows, n_entities: int) -> None:
+        if self._beside:
+            self._beside.from_disk(folder / BESIDE, self._rows_beside(rows), n_entities)
+
+    def _rows_beside(self, rows: EntityRows) -> EntityRows:
+        return rows._replace(vectors=self._others(rows.vectors) or rows.vectors)
+
+    def _others(self, vectors: Vectors) -> Vectors | None:
+        """All blocks but the indexed one."""
+        others = vectors.blocks[: self._place] + vectors.blocks[self._place + 1 :]
+        return Vectors(others) if others else None
+
+    def _mask(self, allowed: Bools1d) -> Mask:
+        rows = allowed[self._owner]
+        return Mask(allowed, rows, int(rows.sum()))
+
+    def _search(self, queries: Vectors, k: int, mask: Mask | None) -> Hits:
+        hits = no_hits(len(queries), k)
+        n_rows = mask.n_rows if mask else len(self._owner)
+        rows_per_entity = len(self._owner) / self._scorer.n_entities
+        fetch, effort = int(k * max(1.0, rows_per_entity) * self._overfetch) + _MARGIN, 1
+        if self._beside:  # the best of a sum is often not among the very best of either part
+            fetch *= 2
+        pending = np.flatnonzero(np.isfinite(queries.norms()))
+        for _ in range(_ROUNDS):
+            if not len(pending) or fetch * _GROWTH > n_rows:
+                break
+            some = queries.take(pending)
+            dense = np.ascontiguousarray(some.blocks[self._place], np.float32)
+            rows = self._propose(dense, fetch, effort, mask)
+            found, enough = self._rank(some, rows, k, max(k, int(fetch / rows_per_entity)), mask)
+            _write(hits, pending, found)
+            pending, fetch, effort = pending[~enough], fetch * _GROWTH, effort * _GROWTH
+        if len(pending):
+            allowed = mask.allowed if mask else None
+            _write(hits, pending, self._exact.search(queries.take(pending), k, allowed))
+        return hits
+
+    def _rank(self, queries: Vectors, rows: Ints2d, k: int, k_beside: int, mask: Mask | None) -> tuple[Hits, Bools1d]:
+        """Rank the entities of the fetched rows, and the best of the other blocks; tell which queries have enough.
+
+        That is: ``k`` entities, and the last row that was fetched scores below the last of them.
+        """
+        fitting = rows >= 0 if mask is None else (rows >= 0) & mask.rows[rows]
+        proposed, last = np.where(fitting, self._owner[rows], -1), [rows[:, -1]]
+        if self._beside and (others := self._others(queries)):
+            beside = self._beside.search(others, k_beside, mask.allowed if mask else None)
+            proposed, last = np.hstack([proposed, beside.entities]), [*last, beside.rows[:, -1]]
+        hits = self._scorer.rank(queries, proposed, k)
+        worst = np.maximum.reduce([self._scorer.scores_of(queries, row) for row in last])
+        return hits, (hits.entities[:, -1] >= 0) & (worst < hits.scores[:, -1])
+
+
+def _write(hits: Hits, queries: np.ndarray, found: Hits) -> None:
+    for mine, new in zip(hits, found, strict=True):
+        mine[queries] = new
