@@ -137,7 +137,7 @@ class StoreMessages:
 
     NOT_INTRODUCED = "{index} was not told whose rows it holds: call introduce(kb, encoder_id) first."
     STORE_MISSING = (
-        "There is no {table}. Put the store back, set the index's uri to where it is now, or build again: ontolink "
+        "{table} is not there. Put the store back, set the index's uri to where it is now, or build again: ontolink "
         "build ONTOLOGY OUT"
     )
     STORE_VERSION = "{table} has no version {version} any more: it was cleaned up. Build again, or update."

@@ -16,6 +16,7 @@ from ..errors import Errors, StateError, check_setting, require
 from ..files import REBUILD, open_tensors, read_json, replacing, write_json, write_tensors
 from ..kb.filters import kinds
 from ..kb.hashing import hash_texts
+from ..registry import saves
 from ..types import Bools1d, EntityRows, Floats2d, Ints1d, Ints2d
 from .approximate import ApproximateIndex, Mask
 from .checking import advise, measure_recall, sample_rows
@@ -236,6 +237,7 @@ def _tell(table: Table, done: Written) -> None:
     )  # fmt: skip
 
 
+@saves(as_given=("uri",))
 def make_lance_index(
     uri: str,
     table: str = "ontolink",
@@ -246,6 +248,4 @@ def make_lance_index(
     seed: int = 0,
 ) -> LanceIndex:
     """Make ``spacy-ontolink.LanceIndex.v1``; see ``LanceIndex``."""
-    return LanceIndex(
-        uri, table, quantiser, indexed_from=indexed_from, nprobe=nprobe, checked=checked, seed=seed
-    )  # fmt: skip
+    return LanceIndex(uri, table, quantiser, indexed_from=indexed_from, nprobe=nprobe, checked=checked, seed=seed)
