@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import Errors, StateError
 from ..files import open_tensors, pack, replacing, unpack, write_tensors
 from ..kb import KnowledgeBase
+from ..row_files import RowFiles
 from ..types import Bools1d, Encoder, EntityRows, Hits, Index, Ints1d
 from ..vectors import Vectors
 from .manifest import read_manifest, write_manifest
 from .pooling import Pooling, pool, pool_some
+
+
+_ENTITIES = 200_000  # encoded at a time
 
 
 class EntitySpace:
@@ -37,9 +43,7 @@ class EntitySpace:
         Dense rows are kept in half precision from the start, so that a saved and reopened space gives the same links.
         """
         encoder.fit(kb)
-        rows = encoder.encode_entities(kb)
-        rows = rows._replace(vectors=rows.vectors.half())
-        return cls(kb, encoder, rows, index, pooling).indexed()
+        return cls(kb, encoder, encode_all(encoder, kb), index, pooling).indexed()
 
     def repooled(self, pooling: Pooling, index: Index) -> EntitySpace:
         """Return a space of the same KB, encoder and plain rows, pooled otherwise; nothing is encoded.
@@ -144,6 +148,20 @@ class EntitySpace:
     def from_bytes(cls, data: bytes, encoder: Encoder, index: Index, pooling: Pooling | None = None) -> EntitySpace:
         """Unpack into a temporary folder that lives as long as the space; raises as ``from_disk`` does."""
         return unpack(data, lambda folder: cls.from_disk(folder, encoder, index, pooling))
+
+
+def encode_all(encoder: Encoder, kb: KnowledgeBase) -> EntityRows:
+    """Encode every entity, a block at a time where there are many; dense rows in half precision."""
+    if len(kb) <= _ENTITIES:
+        rows = encoder.encode_entities(kb)
+        return rows._replace(vectors=rows.vectors.half())
+    vectors, owner, name = RowFiles(), [], []
+    for start in range(0, len(kb), _ENTITIES):
+        rows = encoder.encode_entities(kb, np.arange(start, min(start + _ENTITIES, len(kb)), dtype=np.int32))
+        vectors.append(rows.vectors.half())
+        owner.append(rows.owner)
+        name.append(rows.name)
+    return EntityRows(vectors.finish() or rows.vectors, np.concatenate(owner), np.concatenate(name))
 
 
 def _check(what: str, path: Path, saved: object, given: object) -> None:
