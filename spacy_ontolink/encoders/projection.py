@@ -39,9 +39,12 @@ def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix
     projection: Floats2d = (signs / np.sqrt(dimensions)).astype(np.float32)
     squares = np.full_like(projection, 1e-8)
     for done, left, right in pairs.batches(random):
-        gradient = _gradient(projection, names[left], names[right], owner[left], owner[right])
-        squares += gradient * gradient
-        projection -= np.float32(_RATE * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
+        one, other = names[left], names[right]
+        used = np.unique(np.concatenate([one.indices, other.indices]))  # of no other n-gram is there a gradient
+        gradient = _gradient(projection[used], _narrow(one, used), _narrow(other, used), owner[left], owner[right])
+        summed = squares[used] + gradient * gradient
+        squares[used] = summed
+        projection[used] -= np.float32(_RATE * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(summed)
     return projection
 
 
@@ -76,6 +79,12 @@ class _Pairs:
                 left = np.append(left, self._first[self._children[some]])
                 right = np.append(right, self._first[self._parents[some]])
             yield start / total, left, right
+
+
+def _narrow(names: sp.csr_matrix, used: np.ndarray) -> sp.csr_matrix:
+    """Leave out the columns that are not ``used``, which are all zero."""
+    columns = np.searchsorted(used, names.indices).astype(np.int32)
+    return sp.csr_matrix((names.data, columns, names.indptr), shape=(names.shape[0], len(used)))
 
 
 def _gradient(

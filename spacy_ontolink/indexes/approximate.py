@@ -21,6 +21,7 @@ from .rescoring import EntityScorer
 BESIDE = "beside"
 INVERTED_ROWS = 200_000
 _MARGIN = 32  # rows fetched beyond the K and its factor
+_BESIDE_INVERTED = 8  # times as many where inverted lists beside propose by part of their n-grams alone
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
 _EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
@@ -136,8 +137,8 @@ class ApproximateIndex(ABC):
         n_rows = mask.n_rows if mask else len(self._owner)
         rows_per_entity = len(self._owner) / self._scorer.n_entities
         fetch, effort = int(k * max(1.0, rows_per_entity) * self._overfetch) + _MARGIN, 1
-        if self._beside:  # the best of a sum is often not among the very best of either part
-            fetch *= 2
+        # The best of a sum is often not among the very best of either part.
+        fetch *= _BESIDE_INVERTED if isinstance(self._beside, InvertedIndex) else 2 if self._beside else 1
         pending = np.flatnonzero(np.isfinite(queries.norms()))
         for _ in range(_ROUNDS):
             if not len(pending) or fetch * _GROWTH > n_rows:

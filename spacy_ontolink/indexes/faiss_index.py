@@ -11,11 +11,13 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, sha256, write_json
 from ..types import EntityRows, Floats2d, Ints2d
 from .approximate import ApproximateIndex, Mask
-from .checking import advise, measure_recall, sample_rows
+from .checking import ENOUGH, RecallCheck, advise, sample_rows
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
 
 INDEX, FACTS = "index.faiss", "index.json"
 _OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0}
+_LEAST_VISITED = 16  # lists
+_HASHED = 32 << 20  # bytes; larger files are left to the check of their size, so that opening stays fast
 _log = logging.getLogger(__name__)
 
 
@@ -31,7 +33,7 @@ class FaissIndex(ApproximateIndex):
         ef_construction: Beam width while the graph is built.
         ef_search: Least beam width of a search in the graph.
         nlist: Number of lists; by default about ``4 √N``.
-        nprobe: Number of lists that a query visits; by default an eighth, at least 16.
+        nprobe: Number of lists that a query visits; by default the fewest, from 16 up, that recall is enough with.
         pq_m: Number of parts that a vector is cut into for ``pq``; it must divide the dimensions.
         flat_below: With fewer rows than this, all are searched, whatever the kind.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.
@@ -61,6 +63,7 @@ class FaissIndex(ApproximateIndex):
         self.flat_below, self.checked = flat_below, checked
         super().__init__(_OVERFETCH[quantiser])
         self._engine: Engine | None = None
+        self._visited = _LEAST_VISITED
         self._facts: dict[str, object] = {}
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
@@ -78,9 +81,20 @@ class FaissIndex(ApproximateIndex):
         self._engine = train_engine(dense, plan)
         self._facts = {"kind": plan.kind, "quantiser": plan.quantiser, "asked": self.plan.name, "rows": len(dense),
                        "dimension": dense.shape[1], "nlist": self._engine.lists}  # fmt: skip
-        queries = sample_rows(self._vectors, self.checked, plan.seed)
-        self._facts["recall"] = recall = measure_recall(self, self._exact, queries)
+        check = RecallCheck(self._exact, sample_rows(self._vectors, self.checked, plan.seed))
+        self._facts["recall"] = recall = self._tuned(check, self._engine.lists)
+        self._vectors.leave_pages()
         advise(_log, plan.name, recall, "raise nprobe or ef_search, or use another quantiser")
+
+    def _tuned(self, check: RecallCheck, lists: int) -> float | None:
+        """Visit as few lists as find enough, unless the number is set; return the recall."""
+        self._visited = min(lists, _LEAST_VISITED)
+        recall = check.recall(self)
+        while self.nprobe is None and recall is not None and recall < ENOUGH and self._visited < lists:
+            self._visited = min(lists, self._visited * 2)
+            recall = check.recall(self)
+        self._facts["visited"] = self._visited
+        return recall
 
     @property
     def _ready(self) -> bool:
@@ -100,7 +114,7 @@ class FaissIndex(ApproximateIndex):
             folder.mkdir()
             self._engine.write(folder / INDEX)
             self._write_beside(folder)
-            write_json(folder / FACTS, {**self._facts, "sha256": sha256(folder / INDEX)})
+            write_json(folder / FACTS, {**self._facts, "size": (folder / INDEX).stat().st_size, "sha256": sha256(folder / INDEX)})
 
     def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> FaissIndex:
         """Open a saved index over the same rows.
@@ -110,11 +124,11 @@ class FaissIndex(ApproximateIndex):
         """
         path = Path(path)
         facts = read_json(path / FACTS)
-        if not isinstance(facts, dict) or not {"asked", "kind", "nlist", "sha256"} <= facts.keys():
+        if not isinstance(facts, dict) or not {"asked", "kind", "nlist", "visited", "size", "sha256"} <= facts.keys():
             raise StateError(Errors.FILE_DAMAGED.format(path=path / FACTS, reason="facts are missing", rebuild=REBUILD))
-        file, digest = path / INDEX, facts.pop("sha256")
+        file, digest, size = path / INDEX, facts.pop("sha256"), facts.pop("size")
         # faiss follows whatever numbers it reads, out of its own memory if need be, so look before it does.
-        if not file.is_file() or sha256(file) != digest:
+        if not file.is_file() or file.stat().st_size != size or (size <= _HASHED and sha256(file) != digest):
             reason = "not as it was saved" if file.is_file() else "missing"
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=reason, rebuild=REBUILD))
         if facts["asked"] != self.plan.name:
@@ -122,7 +136,7 @@ class FaissIndex(ApproximateIndex):
         self._take(rows, n_entities)
         self._open_beside(path, rows, n_entities)
         self._engine = open_engine(file, facts["kind"], self._dense.shape)
-        self._facts = facts
+        self._facts, self._visited = facts, int(facts["visited"])
         return self
 
     def describe(self) -> dict[str, object]:
@@ -136,7 +150,7 @@ class FaissIndex(ApproximateIndex):
     def _nprobe(self, share: float) -> int:
         """Lists to visit; more when only a share of the rows is allowed, since each then yields less."""
         lists = self._engine.lists if self._engine else 0
-        return min(lists, int((self.nprobe or max(16, lists // 8)) / max(share, 0.125)))
+        return min(lists, int((self.nprobe or self._visited) / max(share, 0.125)))
 
 
 def make_faiss_index(

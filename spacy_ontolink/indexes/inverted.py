@@ -72,6 +72,7 @@ class InvertedIndex:
         self._lists = Postings.of(rows.vectors.blocks[self._place])
         sample = partly_forgotten(rows.vectors, self.checked, self.seed)
         self._recall = measure_recall(self, self._exact, sample)
+        rows.vectors.leave_pages()
         advise(_log, "inverted", self._recall, "raise postings or rescored")
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:

@@ -343,7 +343,7 @@ def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
     queries = some_queries(rows)
     index = built(rows, "flat")
     index.to_disk(tmp_path / "index")
-    assert (tmp_path / "index" / faiss_index.BESIDE / "postings.safetensors").exists()
+    assert (tmp_path / "index" / approximate.BESIDE / "postings.safetensors").exists()
     opened = make_faiss_index("flat", flat_below=100).from_disk(tmp_path / "index", rows, N_ENTITIES)
     for one in (index, opened):
         assert recall(one.search(queries, 10), exact_hits(rows, queries, 10)) > 0.99
