@@ -15,7 +15,19 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 Index = Literal["auto", "exact", "inverted", "hnsw", "ivf"]
-_SETTINGS = ("encoder", "hybrid", "weight", "index", "store", "pooling", "name_pooling", "k", "spans_key", "base_model", "lang")
+_SETTINGS = (
+    "encoder",
+    "hybrid",
+    "weight",
+    "index",
+    "store",
+    "pooling",
+    "name_pooling",
+    "k",
+    "spans_key",
+    "base_model",
+    "lang",
+)
 
 
 def build(

@@ -22,6 +22,7 @@ BESIDE = "beside"
 INVERTED_ROWS = 200_000
 _MARGIN = 32  # rows fetched beyond the K and its factor
 _BESIDE_INVERTED = 8  # times as many where inverted lists beside propose by part of their n-grams alone
+_POSTINGS, _PROPOSED = 100_000, 3_000  # that these lists read and propose: half of what they would alone
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
 _EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
@@ -105,7 +106,7 @@ class ApproximateIndex(ABC):
         if others is None:
             return None
         inverted = len(others) > INVERTED_ROWS and any(map(sp.issparse, others.blocks))
-        return InvertedIndex() if inverted else ExactIndex()
+        return InvertedIndex(_POSTINGS, _PROPOSED) if inverted else ExactIndex()
 
     def _build_beside(self, rows: EntityRows, n_entities: int) -> None:
         if self._beside:
@@ -162,8 +163,12 @@ class ApproximateIndex(ABC):
         fitting = rows >= 0 if mask is None else (rows >= 0) & mask.rows[rows]
         proposed, last = np.where(fitting, self._owner[rows], -1), [rows[:, -1]]
         if self._beside and (others := self._others(queries)):
-            beside = self._beside.search(others, k_beside, mask.allowed if mask else None)
-            proposed, last = np.hstack([proposed, beside.entities]), [*last, beside.rows[:, -1]]
+            if isinstance(self._beside, InvertedIndex):  # all that it looks up is scored here, over all blocks at once
+                more = self._beside.propose(others, k_beside, mask.rows if mask else None)
+            else:
+                beside = self._beside.search(others, k_beside, mask.allowed if mask else None)
+                more, last = beside.entities, [*last, beside.rows[:, -1]]
+            proposed = np.hstack([proposed, more])
         hits = self._scorer.rank(queries, proposed, k)
         worst = np.maximum.reduce([self._scorer.scores_of(queries, row) for row in last])
         return hits, (hits.entities[:, -1] >= 0) & (worst < hits.scores[:, -1])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-import numpy as np
-
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, sha256, write_json
 from ..types import EntityRows, Floats2d, Ints2d
@@ -114,7 +112,10 @@ class FaissIndex(ApproximateIndex):
             folder.mkdir()
             self._engine.write(folder / INDEX)
             self._write_beside(folder)
-            write_json(folder / FACTS, {**self._facts, "size": (folder / INDEX).stat().st_size, "sha256": sha256(folder / INDEX)})
+            write_json(
+                folder / FACTS,
+                {**self._facts, "size": (folder / INDEX).stat().st_size, "sha256": sha256(folder / INDEX)},
+            )
 
     def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> FaissIndex:
         """Open a saved index over the same rows.

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, write_json
-from ..types import Bools1d, EntityRows, Hits
+from ..types import Bools1d, EntityRows, Hits, Ints2d
 from ..vectors import Vectors
 from .checking import advise, measure_recall, partly_forgotten
 from .exact import ExactIndex
@@ -84,6 +84,19 @@ class InvertedIndex:
             return self._exact.search(queries, k, allowed)
         lists = self._lists
         return search_in_batches(lambda batch: self._search(batch, k, mask, lists), queries, _QUERIES, k)
+
+    def propose(self, queries: Vectors, n_rows: int, allowed: Bools1d | None = None) -> Ints2d:
+        """Return the entities that an exact search of each query would score, (B, P), padded with -1.
+
+        Args:
+            queries: Finite vectors, (B, D).
+            n_rows: How many rows to propose, if that is more than are set.
+            allowed: Which rows may be proposed, (N,); None for all.
+        """
+        if self._lists is None:
+            raise StateError(Errors.NOT_BUILT)
+        n_best = max(self.rescored, n_rows)
+        return self._owners(list(self._lists.best_rows(queries.blocks[self._place], self.postings, n_best, allowed)))
 
     def to_disk(self, path: Path) -> None:
         """Write the inverted lists and their facts into the folder ``path``."""

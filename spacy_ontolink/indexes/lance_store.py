@@ -123,7 +123,9 @@ class Store:
         if facts["mark"] != mark or found != (n_rows, dimension):
             raise StateError(Errors.STORE_REPLACED.format(table=self.table))
 
-    def search(self, queries: Floats2d, fetch: int, nprobe: int, where: str | None) -> tuple[Keys, npt.NDArray[np.bool_]]:
+    def search(
+        self, queries: Floats2d, fetch: int, nprobe: int, where: str | None
+    ) -> tuple[Keys, npt.NDArray[np.bool_]]:
         """Return the keys of the best rows of each query, best first, and which of these were found, (B, fetch).
 
         Args:

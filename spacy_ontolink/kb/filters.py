@@ -69,7 +69,9 @@ def kinds(kb: KnowledgeBase) -> tuple[Ints1d, list[str]]:
     codes = np.stack([table.values("prefix")[:size], *(column.indices.to_numpy() for column in coded)])
     distinct, kind = np.unique(codes, axis=1, return_inverse=True)
     labels = [pa.array(table.labels("prefix"), pa.string()), *(column.dictionary for column in coded)]
-    texts = zip(*(label.take(pa.array(row)).to_pylist() for label, row in zip(labels, distinct, strict=True)), strict=True)
+    texts = zip(
+        *(label.take(pa.array(row)).to_pylist() for label, row in zip(labels, distinct, strict=True)), strict=True
+    )
     return kind.ravel().astype(np.int32), [" | ".join(filter(None, parts)) for parts in texts]
 
 

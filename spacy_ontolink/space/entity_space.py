@@ -16,7 +16,6 @@ from ..vectors import Vectors
 from .manifest import read_manifest, write_manifest
 from .pooling import Pooling, pool, pool_some
 
-
 _ENTITIES = 200_000  # encoded at a time
 
 

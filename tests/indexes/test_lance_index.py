@@ -16,7 +16,7 @@ from spacy_ontolink.types import Entity, EntityRows, Index, Synonym
 from spacy_ontolink.vectors import Vectors, join
 
 pytest.importorskip("lancedb", reason="needs the extra lance")
-from spacy_ontolink.indexes.lance_index import make_lance_index  # noqa: E402
+from spacy_ontolink.indexes.lance_index import make_lance_index
 
 N_ENTITIES, DIMENSION = 1200, 32
 TYPES = ("disease", "finding", "patient's wish")
@@ -123,9 +123,7 @@ def test_one_query_and_none(tmp_path, kb):
     rows = rows_of(kb)
     index = built(tmp_path, kb, rows)
     queries = some_queries(rows, 1)
-    np.testing.assert_array_equal(
-        index.search(queries, 5).entities, exact_hits(rows, len(kb), queries, 5).entities
-    )
+    np.testing.assert_array_equal(index.search(queries, 5).entities, exact_hits(rows, len(kb), queries, 5).entities)
     assert index.search(queries.take(slice(0, 0)), 5).entities.shape == (0, 5)
 
 
@@ -284,7 +282,7 @@ def test_a_table_of_another_kind(tmp_path, kb):
         built(tmp_path, other)
     assert built(tmp_path, other, table="other").describe()["added"] == other.n_names
     lance_store.load_lancedb().connect(str(tmp_path / "store")).create_table("foreign", data=[{"x": 1}])
-    with pytest.raises(StateError, match="'foreign' in .* was not made by spacy-ontolink"):
+    with pytest.raises(StateError, match=r"'foreign' in .* was not made by spacy-ontolink"):
         built(tmp_path, kb, table="foreign")
 
 
@@ -371,7 +369,7 @@ def test_damaged_files(tmp_path, kb):
 def test_settings(tmp_path, kb):
     rows = rows_of(kb)
     built(tmp_path, kb, rows).to_disk(tmp_path / "index")
-    with pytest.raises(StateError, match="none lance.*sq8 lance"):
+    with pytest.raises(StateError, match=r"none lance.*sq8 lance"):
         index_at(tmp_path, kb, quantiser="sq8").from_disk(tmp_path / "index", rows, len(kb))
     for settings in ({"quantiser": "pq"}, {"nprobe": 0}, {"table": ""}, {"indexed_from": -1}):
         with pytest.raises(ConfigError):
