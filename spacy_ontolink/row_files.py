@@ -63,10 +63,10 @@ class RowFiles:
             maps[name] = np.memmap(path, array.dtype, "r") if path.stat().st_size else array
         if not sp.issparse(like):
             return maps["dense"].reshape(-1, like.shape[1])
-        ends = np.cumsum(np.concatenate(self._lengths[number]), dtype=np.int64)
-        indptr = np.concatenate([[0], ends]).astype(np.int32 if ends[-1] < 1 << 31 else np.int64)
+        ends = np.cumsum(np.concatenate([[0], *self._lengths[number]]), dtype=np.int64)
+        indptr = ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)
         indices = maps["indices"].astype(indptr.dtype, copy=False)  # scipy wants the two to be alike
-        return sp.csr_matrix((maps["data"], indices, indptr), shape=(len(ends), like.shape[1]))
+        return sp.csr_matrix((maps["data"], indices, indptr), shape=(len(ends) - 1, like.shape[1]))
 
 
 def _arrays(block: Block) -> dict[str, np.ndarray]:

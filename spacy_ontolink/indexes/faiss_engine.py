@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -79,10 +80,21 @@ class Plan:
 
 
 class Engine:
-    """A filled faiss index."""
+    """A filled faiss index.
 
-    def __init__(self, index: Any, kind: Kind) -> None:
-        self.index, self.kind = index, kind
+    Args:
+        index: What faiss made.
+        kind: Its kind.
+        file: Where its lists are mapped from, if they are: faiss would write and pickle no more than that name.
+    """
+
+    def __init__(self, index: Any, kind: Kind, file: Path | None = None) -> None:
+        self.index, self.kind, self._file = index, kind, file
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        if self._file is None:
+            return Engine, (self.index, self.kind)
+        return open_engine, (self._file, self.kind, (self.index.ntotal, self.index.d))
 
     def search(self, queries: Floats2d, fetch: int, ef: int, nprobe: int, rows: Bools1d | None) -> np.ndarray:
         """Return the numbers of the best ``fetch`` rows of each query, best first, padded with -1, (B, fetch).
@@ -111,7 +123,10 @@ class Engine:
 
     def write(self, path: Path) -> None:
         """Write the index as one file."""
-        load_faiss().write_index(self.index, str(path))
+        if self._file is None:
+            load_faiss().write_index(self.index, str(path))
+        else:
+            shutil.copyfile(self._file, path)
 
 
 def train_engine(dense: np.ndarray, plan: Plan) -> Engine:
@@ -162,7 +177,7 @@ def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
             f"it holds {index.ntotal} rows of {index.d} dimensions, but the saved rows are {shape[0]} of {shape[1]}"
         )
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD))
-    return Engine(index, kind)
+    return Engine(index, kind, path if mapped else None)
 
 
 def _recipe(plan: Plan, n_rows: int, dimension: int) -> str:
