@@ -88,7 +88,7 @@ class Page:
     def take(self, block: Block) -> None:
         """Run a block, or read it; raise whatever is wrong with it."""
         if block.prints:
-            assert block.text.strip() == self.printed.strip()
+            assert block.text.strip() == self.printed.strip(), f"prints {self.printed.strip()}"
         elif block.title:
             Path(block.title).write_text(block.text, "utf-8")
         elif block.language == "bash":
@@ -168,7 +168,7 @@ def run_command(words: list[str]) -> None:
 def check_words(words: list[str]) -> None:
     """Check that what a command of this project names is there: scripts and their options, extras, targets, variables."""
     if words[0].endswith("python") and len(words) > 1 and words[1].endswith(".py"):
-        script = (ROOT / words[1]).read_text("utf-8")
+        script = (ROOT / words[1]).read_text("utf-8") + (ROOT / "benchmarks" / "common.py").read_text("utf-8")
         for option in words[2:]:
             assert not option.startswith("--") or option.partition("=")[0] in script, f"{words[1]} has no {option}"
     elif words[0] == "make":
