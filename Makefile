@@ -30,6 +30,7 @@ lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
 
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict
+	$(BIN)/python scripts/check_site.py site
 
 # The package is installed editable, so that only a change of its metadata installs it again.
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
