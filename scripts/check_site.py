@@ -9,7 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADS = {("script", "src"), ("img", "src"), ("source", "src"), ("source", "srcset"), ("iframe", "src"), ("link", "href")}
+LOADS = {
+    ("script", "src"),
+    ("img", "src"),
+    ("source", "src"),
+    ("source", "srcset"),
+    ("iframe", "src"),
+    ("link", "href"),
+}
 """What a browser fetches by itself, rather than when a reader follows it."""
 REFERENCES = {"canonical", "alternate", "next", "prev", "license", "author"}
 """Kinds of <link> that are not fetched."""

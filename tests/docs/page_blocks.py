@@ -166,7 +166,7 @@ def run_command(words: list[str]) -> None:
 
 
 def check_words(words: list[str]) -> None:
-    """Check that what a command of this project names is there: scripts and their options, extras, targets, variables."""
+    """Check that what a command names is there: scripts and their options, extras, targets, variables."""
     if words[0].endswith("python") and len(words) > 1 and words[1].endswith(".py"):
         script = (ROOT / words[1]).read_text("utf-8") + (ROOT / "benchmarks" / "common.py").read_text("utf-8")
         for option in words[2:]:
@@ -243,4 +243,4 @@ def ask(words: list[str]) -> None:
         else:
             answer = client.get(path)
     assert answer.status_code == 200, answer.text
-    print(answer.text)
+    sys.stdout.write(answer.text)

@@ -62,9 +62,11 @@ _MESH = """<?xml version="1.0"?>
 <{root} LanguageCode="eng">{record}</{root}>
 """
 _DESCRIPTOR = """<DescriptorRecord DescriptorClass="1"><DescriptorUI>D012640</DescriptorUI>
-<DescriptorName><String>Seizures</String></DescriptorName><TreeNumberList><TreeNumber>C10</TreeNumber></TreeNumberList>
-<ConceptList><Concept PreferredConceptYN="Y"><ConceptUI>M1</ConceptUI><ConceptName><String>Seizures</String></ConceptName>
-<TermList><Term IsPermutedTermYN="N" LexicalTag="NON"><TermUI>T1</TermUI><String>Seizures</String></Term></TermList>
+<DescriptorName><String>Seizures</String></DescriptorName>
+<TreeNumberList><TreeNumber>C10</TreeNumber></TreeNumberList>
+<ConceptList><Concept PreferredConceptYN="Y"><ConceptUI>M1</ConceptUI>
+<ConceptName><String>Seizures</String></ConceptName><TermList>
+<Term IsPermutedTermYN="N" LexicalTag="NON"><TermUI>T1</TermUI><String>Seizures</String></Term></TermList>
 </Concept></ConceptList></DescriptorRecord>"""
 _SUPPLEMENT = """<SupplementalRecord SCRClass="3"><SupplementalRecordUI>C000001</SupplementalRecordUI>
 <SupplementalRecordName><String>Morning seizures</String></SupplementalRecordName>
@@ -91,7 +93,8 @@ _SNOMED = {
 _SKOS = """\
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 <http://example.org/c_1> a skos:Concept ; skos:prefLabel "maladie"@fr, "disease"@en .
-<http://example.org/c_2> a skos:Concept ; skos:prefLabel "mammite"@fr, "mastitis"@en ; skos:broader <http://example.org/c_1> .
+<http://example.org/c_2> a skos:Concept ; skos:prefLabel "mammite"@fr, "mastitis"@en ;
+    skos:broader <http://example.org/c_1> .
 """
 _BIOC = """<?xml version="1.0" encoding="UTF-8"?>
 <collection><source>made</source><date>20260101</date><key>k</key><document><id>1</id><passage><offset>0</offset>
