@@ -54,8 +54,8 @@ def _speed(rows: list[dict[str, Any]]) -> list[str]:
     build, per_second = known["build, from file to index"], known["mentions per CPU-second, the component"]
     opened = known["open a saved pipeline"]
     return [
-        f"**The Human Phenotype Ontology** is built in {build} CPU-seconds, opened in {opened} s, and "
-        f"{per_second:,} distinct mentions are linked in a CPU-second."
+        f"**The Human Phenotype Ontology** is built in {build} CPU-seconds, opened in {opened} s, "
+        f"and {per_second:,} distinct mentions are linked in a CPU-second."
     ]
 
 
@@ -64,9 +64,9 @@ def _scale(rows: list[dict[str, Any]]) -> list[str]:
         return []
     most = max(rows, key=lambda row: row["names"])
     return [
-        f"**{most['names']:,} names** (NCBI taxonomy) are built in {most['build_cpu_seconds']} CPU-seconds with at most "
-        f"{most['build_peak_gib']} GiB; {most['mentions_per_cpu_second']:,.0f} mentions are linked in a CPU-second "
-        "([scale](scale.md))."
+        f"**{most['names']:,} names** (NCBI taxonomy) are built in {most['build_cpu_seconds']} CPU-seconds with at "
+        f"most {most['build_peak_gib']} GiB; {most['mentions_per_cpu_second']:,.0f} mentions are linked in a "
+        "CPU-second ([scale](scale.md))."
     ]
 
 
@@ -78,6 +78,6 @@ def _race(rows: list[dict[str, Any]]) -> list[str]:
     peers = {row["method"] for row in rows if not row["method"].startswith("ontolink")}
     first, pool = counts(met)
     return [
-        f"**Against {len(peers)} other methods**, one comparison a method and set, the default encoder is ahead / level "
-        f"/ behind in R@1 in {first}, in R@64 in {pool} ([the race](#a-race-against-the-peers))."
+        f"**Against {len(peers)} other methods**, one comparison a method and set, the default encoder is ahead / "
+        f"level / behind in R@1 in {first}, in R@64 in {pool} ([the race](#a-race-against-the-peers))."
     ]

@@ -238,7 +238,7 @@ def row(first: str, parameter: Any) -> str:
     default = parameter.default() if callable(parameter.default) else parameter.default
     if parameter.required:
         preset = "–"
-    elif told or default in (None, False, (), []):
+    elif told or default is None or default is False or default in ((), []):
         preset = told.rstrip("]")
     else:
         preset = f"`{getattr(default, 'value', default)}`"
