@@ -33,7 +33,7 @@ def main() -> None:
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         take(opened, folder / "hpo.html", "displacy.png", 310)
         take(opened, folder / "why.html", "explain.png", 615)
-        take(opened, folder / "report.html", "report.png", 735)
+        take(opened, folder / "report.html", "report.png", 722)
         opened.close()
 
 

@@ -1,6 +1,7 @@
 """The order of the pages, and the check of the built site."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ def test_every_page_has_its_place():
     placed = list(pages_in(srsly.read_yaml(ROOT / "mkdocs.yml")["nav"]))
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(placed) == sorted(there), "mkdocs.yml: the nav does not fit the pages in docs/"
+
+
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\((?!https?:)([^)#]*)", (ROOT / "README.md").read_text("utf-8"))
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 def test_pictures_are_small():
