@@ -78,6 +78,12 @@ def blocks_of(page: str) -> list[Block]:
     return blocks
 
 
+def inline_commands_of(page: str) -> list[str]:
+    """Return the calls of ``ontolink`` in running text, which may leave out arguments."""
+    tokens = [child for token in MarkdownIt("commonmark").enable("table").parse(page) for child in token.children or ()]
+    return [token.content for token in tokens if token.type == "code_inline" and token.content.startswith("ontolink ")]
+
+
 class Page:
     """Runs the blocks of one page in order: one Python namespace, one folder (the working directory)."""
 
@@ -138,17 +144,32 @@ def commands_of(text: str) -> list[list[str]]:
     return [command for command in commands if command]
 
 
-def check_command(words: list[str]) -> None:
-    """Let ``ontolink`` read its arguments, without running anything."""
+def find_command(words: list[str]) -> tuple[typer.core.TyperCommand, list[str], list[str]]:
+    """Return the command that words call, its name, and the other words."""
     command, names = get_command(app), ["ontolink"]
     while getattr(command, "commands", None) and words and words[0] in command.commands:
         names.append(words[0])
         command, words = command.commands[words[0]], words[1:]
     assert len(names) > 1, f"there is no command ontolink {' '.join(words)}"
+    return command, names, words
+
+
+def check_command(words: list[str]) -> None:
+    """Let ``ontolink`` read its arguments, without running anything."""
+    command, names, words = find_command(words)
     try:
         command.make_context(" ".join(names), list(words))
     except _UsageError as error:
         raise AssertionError(f"{' '.join(names)}: {error.format_message()}") from error
+
+
+def check_options(words: list[str]) -> None:
+    """Check that a command and its options exist."""
+    command, names, words = find_command(words)
+    known = {name for option in command.params for name in option.opts} | {"--help"}
+    for word in words:
+        fine = not word.startswith("--") or word in known or command.context_settings.get("ignore_unknown_options")
+        assert fine, f"{' '.join(names)} has no option {word}"
 
 
 def run_command(words: list[str]) -> None:

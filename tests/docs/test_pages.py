@@ -6,7 +6,19 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("markdown_it")
-from page_blocks import LANGUAGES, REASONS, ROOT, Page, blocks_of, check_command, check_config, commands_of
+from page_blocks import (
+    LANGUAGES,
+    REASONS,
+    ROOT,
+    Page,
+    blocks_of,
+    check_command,
+    check_config,
+    check_options,
+    commands_of,
+    inline_commands_of,
+    run_command,
+)
 from page_world import make_world
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,8 +52,6 @@ def test_blocks_say_what_they_are(name):
 @pytest.mark.parametrize("name", [name for name, blocks in CODE.items() if blocks])
 def test_blocks_run(name, page):
     if any(word in block.text for block in CODE[name] for word in ("my-linker", "other-linker")):
-        from page_blocks import run_command
-
         run_command(["build", "hp.obo", "my-linker"])
         shutil.copytree("my-linker", "other-linker")
     for block in CODE[name]:
@@ -49,6 +59,12 @@ def test_blocks_run(name, page):
             page.take(block)
         except Exception as error:
             raise AssertionError(f"{name}, line {block.line}: {type(error).__name__}: {error}") from error
+
+
+@pytest.mark.parametrize("name", sorted(CODE.keys() - {"docs/benchmarks.md"}))  # where "ontolink lexical" is a method
+def test_commands_in_running_text_exist(name):
+    for call in inline_commands_of((ROOT / name).read_text("utf-8")):
+        check_options(call.split()[1:])
 
 
 def test_every_folder_of_pages_is_found():
@@ -75,6 +91,12 @@ def test_wrong_blocks_fail(page):
         check_command(["build", "a.obo", "out", "--no-such"])
     with pytest.raises(AssertionError, match="no command"):
         check_command(["built", "a.obo", "out"])
+    with pytest.raises(AssertionError, match="--no-such"):
+        check_options(["tune", "--no-such"])
+    assert inline_commands_of("Say `ontolink build`, or\n`ontolink tune --seed`.") == [
+        "ontolink build",
+        "ontolink tune --seed",
+    ]
     with pytest.raises(AssertionError, match="no such settings"):
         check_config('[x]\n@ontolink_encoders = "spacy-ontolink.LexicalEncoder.v1"\nsizes = 3\n')
     for text in (
