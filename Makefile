@@ -53,4 +53,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .cache demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
