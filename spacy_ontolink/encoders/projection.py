@@ -1,4 +1,4 @@
-"""Linear maps of encoded names that bring the names of one entity together: learned with numpy, while an index builds."""
+"""Linear maps that bring the names of one entity together: learned with numpy, while a pipeline is built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..types import Floats1d, Floats2d, Ints1d
 from ..vectors import Block
 
 _PASSES, _PER_ENTITY = 3, 2  # pairs are drawn so often from each entity
-_LEAST, _MOST = 30_000, 200_000  # pairs in all: a small ontology is gone over more often, or it would hardly be learned
+_MOST = 200_000  # pairs in all
 _BATCH, _PARENTS = 512, 0.25  # pairs in a step, and pairs of an entity with its parent for each of these
 _LEAST_SHARE = 0.05  # of entities with several names; the random start is noise that fewer do not make up for
 
@@ -38,15 +38,18 @@ def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix
         return np.zeros((names.shape[1], 0), np.float32)
     signs = random.integers(0, 2, (names.shape[1], dimensions)) * 2 - 1
     start: Floats2d = (signs / np.sqrt(dimensions)).astype(np.float32)
-    return _descend(start, names, owner, pairs, random, temperature=0.1, rate=0.1)
+    return _descend(start, names, owner, pairs, random, temperature=0.1, rate=0.1, least=0)
 
 
 def learn_alignment(names: Floats2d, owner: Ints1d, parents: sp.csr_matrix) -> Floats2d:
     """Learn the same as a map of a dense space onto itself, which starts from the map that changes nothing.
 
+    A small ontology is gone over more often than by ``learn_projection``: there is no noise of a random start to grow.
+
     Args:
         names: N names of unit length, (N, D).
-        owner, parents: As above.
+        owner: The entity number of each, ascending, (N,).
+        parents: The parents of each entity, (E, E).
 
     Returns:
         The map, (D, D) float32; the identity if too few entities have several names to learn from.
@@ -54,7 +57,7 @@ def learn_alignment(names: Floats2d, owner: Ints1d, parents: sp.csr_matrix) -> F
     pairs, start = _Pairs(owner, parents), np.eye(names.shape[1], dtype=np.float32)
     if not pairs.enough:
         return start
-    return _descend(start, names, owner, pairs, np.random.default_rng(0), temperature=0.05, rate=0.03)
+    return _descend(start, names, owner, pairs, np.random.default_rng(0), temperature=0.05, rate=0.03, least=30_000)
 
 
 def _descend(
@@ -66,13 +69,14 @@ def _descend(
     *,
     temperature: float,
     rate: float,
+    least: int,
 ) -> Floats2d:
     """Minimise the cross-entropy by AdaGrad; the rate falls to zero over the second half."""
-    matrix, squares = start, np.full_like(start, 1e-8)
-    for done, left, right in pairs.batches(random):
+    matrix, squares = start.copy(), np.full_like(start, 1e-8)
+    for done, left, right in pairs.batches(random, least):
         gradient = _gradient(matrix, names[left], names[right], owner[left], owner[right], np.float32(temperature))
         squares += gradient * gradient
-        matrix = matrix - np.float32(rate * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
+        matrix -= np.float32(rate * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
     return matrix
 
 
@@ -94,9 +98,9 @@ class _Pairs:
         named = (self._count[child] > 0) & (self._count[parent] > 0)
         self._children, self._parents = child[named], parent[named]
 
-    def batches(self, random: np.random.Generator) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-        """Yield the share of pairs that came before, and pairs of positions, left and right."""
-        total = min(max(_PASSES * _PER_ENTITY * len(self.several), _LEAST), _MOST)
+    def batches(self, random: np.random.Generator, least: int) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+        """Yield the share of pairs that came before, and positions, left and right, of at least ``least`` pairs."""
+        total = min(max(_PASSES * _PER_ENTITY * len(self.several), least), _MOST)
         order = np.concatenate([random.permutation(self.several) for _ in range(-(-total // len(self.several)))])
         for start in range(0, total, _BATCH):
             entity = order[start : min(start + _BATCH, total)]
