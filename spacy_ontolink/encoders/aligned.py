@@ -133,5 +133,9 @@ class AlignedEncoder:
 
 
 def make_aligned_encoder(encoder: Encoder) -> AlignedEncoder:
-    """Make ``spacy-ontolink.AlignedEncoder.v1``, which turns the space of a dense ``encoder`` by the synonyms."""
+    """Make ``spacy-ontolink.AlignedEncoder.v1``, which turns the space of a dense encoder by the synonyms.
+
+    Args:
+        encoder: A dense encoder, such as a sentence encoder.
+    """
     return AlignedEncoder(encoder)
