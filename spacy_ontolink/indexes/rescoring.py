@@ -22,7 +22,7 @@ class EntityScorer:
 
     @functools.cached_property
     def _first(self) -> np.ndarray:
-        """Where each entity's rows begin, and the last one's end, (E + 1,); made at the first search, not at opening."""
+        """Where each entity's rows begin, and the last one's end, (E + 1,); made at the first search."""
         return np.searchsorted(self._owner, np.arange(self._entities + 1))
 
     def rank(self, queries: Vectors, proposed: Ints2d, k: int) -> Hits:
