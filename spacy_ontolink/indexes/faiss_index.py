@@ -30,8 +30,8 @@ class FaissIndex(ApproximateIndex):
         links: Links per node of the graph.
         ef_construction: Beam width while the graph is built.
         ef_search: Least beam width of a search in the graph.
-        nlist: Number of lists; by default about ``4 √N``.
-        nprobe: Number of lists that a query visits; by default the fewest, from 16 up, that recall is enough with.
+        nlist: Number of lists; by default ``4 √N``, at most 4096.
+        nprobe: Number of lists that a query visits; by default the fewest, from 16 up, that recall is 0.99 with.
         pq_m: Number of parts that a vector is cut into for ``pq``; it must divide the dimensions.
         flat_below: With fewer rows than this, all are searched, whatever the kind.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.
@@ -175,8 +175,8 @@ def make_faiss_index(
         links: Links per node of the graph.
         ef_construction: Beam width while the graph is built.
         ef_search: Least beam width of a search in the graph.
-        nlist: Number of lists; null for about four times the root of the number of rows.
-        nprobe: Number of lists that a query visits; null for an eighth of them, at least 16.
+        nlist: Number of lists; null for four times the root of the number of rows, at most 4096.
+        nprobe: Number of lists that a query visits; null for the fewest, from 16 up, that recall is 0.99 with.
         pq_m: Number of parts that a vector is cut into for "pq"; it must divide the dimensions.
         flat_below: With fewer rows than this, all are searched, whatever the kind.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.

@@ -247,5 +247,15 @@ def make_lance_index(
     checked: int = 256,
     seed: int = 0,
 ) -> LanceIndex:
-    """Make ``spacy-ontolink.LanceIndex.v1``; see ``LanceIndex``."""
+    """Make a ``LanceIndex``: a LanceDB table that pipelines share proposes entities, which are then scored exactly.
+
+    Args:
+        uri: A folder, or the address of a bucket (``s3://…``); credentials come from the environment.
+        table: The name of the table in it.
+        quantiser: What the table's index keeps of a vector: "none" for all of it, "sq8" for a byte per dimension.
+        indexed_from: With fewer rows than this, the store compares all.
+        nprobe: Number of lists that a query visits; null for an eighth of them, at least 16.
+        checked: Number of rows used as queries to measure recall when the index is built.
+        seed: Seed of the sample of rows.
+    """
     return LanceIndex(uri, table, quantiser, indexed_from=indexed_from, nprobe=nprobe, checked=checked, seed=seed)
