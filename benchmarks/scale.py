@@ -43,7 +43,7 @@ from spacy_ontolink.types import Mention
 SEED, N_MENTIONS, N_EXACT, K, WORKERS, CORES = 0, 2048, 256, 64, 2, 2
 SIZES = {"10,000": 10_000, "100,000": 100_000, "300,000": 300_000, "1,000,000": 1_000_000, "all": None}
 DOUBLED = {"all, doubled": None}
-DENSE = {"100,000, doubled, dense": 100_000, "all, doubled, dense": None}
+DENSE = {"300,000, doubled, dense": 300_000, "all, doubled, dense": None}
 MESH = "bc5cdr"
 CASES = (*SIZES, *DOUBLED, *DENSE, MESH)
 TRAINED_ON = 20_000  # entities that the dense encoder learns from
