@@ -153,7 +153,7 @@ def test_a_body_without_a_length_is_counted(serving):
     with serving(body=1000) as (client, _):
         connection = socket.create_connection(("127.0.0.1", client.port))
         with connection:
-            connection.sendall(b"POST /link HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.sendall(b"POST /link HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
             connection.sendall(b"3e8\r\n" + b" " * 1000 + b"\r\n1\r\n \r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
 
@@ -161,7 +161,7 @@ def test_a_body_without_a_length_is_counted(serving):
 def test_a_body_that_does_not_come(serving):
     with serving(timeout=0.3) as (client, _):
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
-            connection.sendall(b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+            connection.sendall(b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
@@ -200,7 +200,7 @@ def test_who_goes_away_leaves_the_queue(serving, latch):
         assert latch.reached.wait(10)
         body = b'{"texts": ["BF"]}'
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
-            head = b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n"
+            head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n"
             connection.sendall(head + body)
             while client.ask("/health").body["waiting"] < 1:
                 time.sleep(0.01)
