@@ -51,6 +51,14 @@ class TrainingMessages:
     )
 
 
+class ModelMessages:
+    """Message templates of model folders."""
+
+    MODULE_REFUSED = (
+        "it names the module '{name}', which is code of its own; of sentence-transformers, it may have: {known}"
+    )
+
+
 class ServiceMessages:
     """Message templates of ``service`` and ``ontolink serve``."""
 

@@ -233,6 +233,31 @@ def test_health_tells_what_is_served(served):
     assert (kb["name"], kb["entities"], len(kb["hash"]), facts["mentions"]) == ("toy", 3, 64, "dictionary")
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:9", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("a.localhost", 200), ("evil.example", 421),
+     ("127.0.0.1.evil.example", 421), ("localhost@evil.example", 421), ("10.0.0.1:8000", 421), ("[", 421), ("", 421)],
+)  # fmt: skip
+def test_only_names_of_this_machine_are_answered_to(served, host, status):
+    assert served.ask("/link", {"texts": ["BF"]}, Host=host).status == status
+
+
+@pytest.mark.parametrize("names", [frozenset({"kb.example"}), None])
+def test_names_that_are_added(serving, names):
+    with serving(names=names) as (client, _):
+        assert client.ask("/link", {"texts": ["BF"]}, Host="kb.example:80").status == 200
+        assert client.ask("/link", {"texts": ["BF"]}, Host="other.example").status == (421 if names else 200)
+
+
+def test_a_page_from_elsewhere_can_neither_send_nor_read(served):
+    """A browser asks first before it sends JSON from another site; without CORS headers the answer is no."""
+    body = b'{"texts": ["BF"]}'
+    plain = served.ask("/link", body, **{"Content-Type": "text/plain", "Origin": "http://evil.example"})
+    assert plain.status == 422 and "application/json" in plain.body["detail"]
+    answer = served.ask("/link", body, Origin="http://evil.example")
+    assert answer.status == 200 and not [name for name in answer.headers if name.startswith("access-control")]
+
+
 def test_the_page_needs_nothing_from_elsewhere(served):
     page = served.ask("/docs").body
     for words in ("POST /link", "POST /search", "GET /health", "LinkedMention", "/metrics"):
