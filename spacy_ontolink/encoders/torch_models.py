@@ -8,7 +8,6 @@ from ..errors import ConfigError, Errors
 from ..models.devices import import_torch, pick_device, quiet, runs_low
 from ..models.folder import ModelFolder
 
-
 MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "WeightedLayerPooling",
            "StaticEmbedding")  # fmt: skip
 """What a sentence-transformers folder may consist of. Others read names of classes from files, and import them."""

@@ -55,7 +55,7 @@ def test_aliases_from_a_server(tmp_path, ontology, notes, server, run, caplog):
     caplog.set_level(logging.DEBUG)
     assert run("build", ontology, tmp_path / "built")[0] == 0
     llm = f"openai:tiny@{server.endpoint}"
-    code, told = run("pairs", tmp_path / "built", notes, tmp_path / "pairs", "--setting", "gen", "--llm", llm)
+    _, told = run("pairs", tmp_path / "built", notes, tmp_path / "pairs", "--setting", "gen", "--llm", llm)
     assert server.requests and KEY not in told + caplog.text
     assert (tmp_path / "pairs" / "answers.jsonl").is_file(), told
     assert "milk yield" in (tmp_path / "pairs" / "answers.jsonl").read_text("utf-8")
@@ -108,4 +108,3 @@ def test_a_key_in_a_config_is_refused_since_configs_are_saved(body):
 @pytest.mark.parametrize("body", [{"max_tokens": 5}, {"stop_token_ids": [1]}, {"chat_template_kwargs": {"a": 1}}])
 def test_settings_that_only_sound_like_keys_are_taken(body):
     assert json.loads(json.dumps(make_openai_llm("tiny", extra_body=body).extra_body)) == body
-

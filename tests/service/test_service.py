@@ -200,8 +200,8 @@ def test_who_goes_away_leaves_the_queue(serving, latch):
         assert latch.reached.wait(10)
         body = b'{"texts": ["BF"]}'
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
-            head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n"
-            connection.sendall(head + body)
+            head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            connection.sendall(head + b"Content-Length: 17\r\n\r\n" + body)
             while client.ask("/health").body["waiting"] < 1:
                 time.sleep(0.01)
         while client.ask("/health").body["waiting"]:
