@@ -2,7 +2,9 @@
 # make demo               builds a pipeline for the Human Phenotype Ontology and links clinical notes with it
 # make test               format, lint, types, tests
 # make test WITH_TORCH=1  also with the extra "transformers": torch and what stands on it (TORCH=... picks a build)
-# make clean              removes what the two made
+# make audit              asks whether packages in .venv have known vulnerabilities
+# make dist               builds the sdist and the wheel, and tries the wheel in an environment of its own
+# make clean              removes what these made
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
@@ -13,7 +15,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint audit dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -26,6 +28,16 @@ lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive spacy_ontolink
+
+audit: $(VENV)/.dev
+	$(BIN)/python .ci/audit.py
+
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python .ci/try_wheel.py dist/*.whl
 
 # The package is installed editable, so that only a change of its metadata installs it again.
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
@@ -44,4 +56,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
