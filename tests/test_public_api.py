@@ -73,12 +73,13 @@ def project():
 def test_the_version_stands_in_one_place():
     assert "version" not in project() and "version" in project()["dynamic"]
     assert re.fullmatch(r"\d+\.\d+\.\d+(?:[-+.]?\w+)*", spacy_ontolink.__version__)
+    assert f"\nversion: {spacy_ontolink.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
     newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert newest[1] == spacy_ontolink.__version__
 
 
 def required():
-    """The extras that messages tell people to install, with the package that each is said to bring, where it is told."""
+    """The extras that messages tell people to install, with the package that each is to bring, where it is told."""
     for path in (ROOT / "spacy_ontolink").rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         constants = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)
