@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cli.evaluate import measure as measure
+    from .cli.evaluate import measure_all as measure_all
     from .components.spans import NIL as NIL
     from .documents import convert_corpus as convert_corpus
     from .documents import document_writer as document_writer
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "cli.evaluate": ("measure", "measure_all"),
     "components.spans": ("NIL",),
     "documents": ("convert_corpus", "document_writer", "read_documents"),
     "errors": ("ConfigError", "DataError", "LLMError", "MissingExtraError", "OntolinkError", "OntologyError",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SPEC = importlib.util.spec_from_file_location("audit", Path(__file__).parents[1] / ".ci" / "audit.py")
+SPEC = importlib.util.spec_from_file_location("audit", Path(__file__).parents[1] / "scripts" / "audit.py")
 audit = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(audit)
 FINE = {"name": "numpy", "version": "2.0", "vulns": []}
