@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +13,8 @@ from ..types import Bools1d, EntityRows, Floats2d, Hits, Index, Ints2d
 from ..vectors import Vectors
 from .exact import ExactIndex
 from .inverted import InvertedIndex
-from .ranking import no_hits, search_in_batches
-from .recent import RecentMasks
+from .masking import Mask, MaskedSearch
+from .ranking import no_hits
 from .rescoring import EntityScorer
 
 BESIDE = "beside"
@@ -25,20 +24,6 @@ _BESIDE_INVERTED = 8  # times as many where inverted lists beside propose by par
 _POSTINGS, _PROPOSED = 100_000, 3_000  # that these lists read and propose: half of what they would alone
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
-_EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
-
-
-class Mask(NamedTuple):
-    """The entities that a search may return, and their rows."""
-
-    allowed: Bools1d
-    rows: Bools1d
-    n_rows: int
-
-    @property
-    def share(self) -> float:
-        """The share of the rows that may be returned."""
-        return self.n_rows / max(1, len(self.rows))
 
 
 class ApproximateIndex(ABC):
@@ -54,7 +39,6 @@ class ApproximateIndex(ABC):
 
     def __init__(self, overfetch: float) -> None:
         self._overfetch = overfetch
-        self._masks: RecentMasks[Mask] = RecentMasks()
 
     @property
     @abstractmethod
@@ -82,10 +66,7 @@ class ApproximateIndex(ABC):
             raise StateError(Errors.NOT_BUILT)
         if queries.dims != self._vectors.dims:
             raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
-        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
-        if mask is not None and mask.n_rows <= _EXACT_ROWS:
-            return self._exact.search(queries, k, allowed)
-        return search_in_batches(lambda batch: self._search(batch, k, mask), queries, _QUERIES, k)
+        return self._masked.search(lambda some, mask: self._search(some, k, mask), queries, k, allowed, _QUERIES)
 
     def _take(self, rows: EntityRows, n_entities: int) -> None:
         blocks = rows.vectors.blocks
@@ -96,10 +77,8 @@ class ApproximateIndex(ABC):
         self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
-        self._exact = ExactIndex()
-        self._exact.build(rows, n_entities)
+        self._masked = MaskedSearch(rows, n_entities)
         self._beside = self._index_beside(self._others(rows.vectors))
-        self._masks.clear()
 
     def _index_beside(self, others: Vectors | None) -> Index | None:
         """An unbuilt index for the other blocks, inverted for so many rows that looking up is faster."""
@@ -129,10 +108,6 @@ class ApproximateIndex(ABC):
         others = vectors.blocks[: self._place] + vectors.blocks[self._place + 1 :]
         return Vectors(others) if others else None
 
-    def _mask(self, allowed: Bools1d) -> Mask:
-        rows = allowed[self._owner]
-        return Mask(allowed, rows, int(rows.sum()))
-
     def _search(self, queries: Vectors, k: int, mask: Mask | None) -> Hits:
         hits = no_hits(len(queries), k)
         n_rows = mask.n_rows if mask else len(self._owner)
@@ -152,7 +127,7 @@ class ApproximateIndex(ABC):
             pending, fetch, effort = pending[~enough], fetch * _GROWTH, effort * _GROWTH
         if len(pending):
             allowed = mask.allowed if mask else None
-            _write(hits, pending, self._exact.search(queries.take(pending), k, allowed))
+            _write(hits, pending, self._masked.exact.search(queries.take(pending), k, allowed))
         return hits
 
     def _rank(self, queries: Vectors, rows: Ints2d, k: int, k_beside: int, mask: Mask | None) -> tuple[Hits, Bools1d]:

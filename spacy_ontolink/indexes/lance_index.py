@@ -18,9 +18,10 @@ from ..kb.filters import kinds
 from ..kb.hashing import hash_texts
 from ..registry import saves
 from ..types import Bools1d, EntityRows, Floats2d, Ints1d, Ints2d
-from .approximate import ApproximateIndex, Mask
+from .approximate import ApproximateIndex
 from .checking import advise, measure_recall, sample_rows
 from .lance_store import Keys, Store, StoredRows, Table, Written, write
+from .masking import Mask
 from .recent import RecentMasks
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class LanceIndex(ApproximateIndex):
         self._facts = {"kind": "lance", "table": self.table.name, "quantiser": self.quantiser, **written._asdict()}
         _tell(self.table, written)
         queries = sample_rows(self._vectors, self.checked, self.seed)
-        self._facts["recall"] = recall = measure_recall(self, self._exact, queries)
+        self._facts["recall"] = recall = measure_recall(self, self._masked.exact, queries)
         advise(_log, "lance", recall, "raise nprobe, or use quantiser = 'none'")
 
     def to_disk(self, path: Path) -> None:

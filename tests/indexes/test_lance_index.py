@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
-from spacy_ontolink.indexes import approximate, lance_store
+from spacy_ontolink.indexes import lance_store, masking
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.types import Entity, EntityRows, Index, Synonym
@@ -129,7 +129,7 @@ def test_one_query_and_none(tmp_path, kb):
 
 @pytest.mark.parametrize("types", [["disease"], ["finding", "patient's wish"]])
 def test_a_filter_is_applied_by_the_store(tmp_path, kb, types, monkeypatch):
-    monkeypatch.setattr(approximate, "_EXACT_ROWS", 0)
+    monkeypatch.setattr(masking, "FEW_ROWS", 0)
     rows = rows_of(kb)
     index = built(tmp_path, kb, rows)
     asked = []
@@ -155,7 +155,7 @@ def test_a_filter_is_applied_by_the_store(tmp_path, kb, types, monkeypatch):
 
 
 def test_a_filter_that_the_store_does_not_know_is_seen_to_here(tmp_path, kb, monkeypatch):
-    monkeypatch.setattr(approximate, "_EXACT_ROWS", 0)
+    monkeypatch.setattr(masking, "FEW_ROWS", 0)
     rows = rows_of(kb)
     index = built(tmp_path, kb, rows)
     allowed = np.random.default_rng(5).random(len(kb)) < 0.4
