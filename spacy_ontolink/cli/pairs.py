@@ -133,10 +133,13 @@ def _check_free(out: Path) -> None:
 @contextmanager
 def _folder(out: Path) -> Iterator[None]:
     """Make the folder, and take it away again if nothing came to be in it."""
+    from ..atomic import naming_full_disk
+
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
-        yield
+        with naming_full_disk(out):
+            yield
     finally:
         if made and not any(out.iterdir()):
             out.rmdir()
