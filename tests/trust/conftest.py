@@ -4,18 +4,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from signs import OTHER_PARTS, PARTS, make_pipeline, signs_obo
+from signs import N_TEXTS, OTHER_PARTS, PARTS, make_pipeline, signs_obo
 
 from spacy_ontolink.cli import main
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory) -> Path:
-    """A folder with two ontologies, signs.obo and others.obo, of the same size."""
+    """A folder with an ontology, another one of the same size, a newer release, and a corpus."""
     folder = tmp_path_factory.mktemp("trust")
     (folder / "signs.obo").write_text(signs_obo(PARTS))
     (folder / "others.obo").write_text(signs_obo(OTHER_PARTS))
-    texts = ["ache of the arm", "heart swelling", "liver weakness and eye pain"] * 3
+    (folder / "newer.obo").write_text(signs_obo([*PARTS, "skin"]))
+    texts = ["ache of the arm", "heart oedema", "pain of the eye"] * (N_TEXTS // 3)
     rows = [{"id": str(n), "text": text, "mentions": [{"start": 0, "end": len(text)}]} for n, text in enumerate(texts)]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder

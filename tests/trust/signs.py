@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 PARTS = "arm leg heart liver kidney eye".split()
 OTHER_PARTS = "ear skin bone brain hand foot".split()
 SIGNS = {"pain": "ache", "swelling": "oedema", "weakness": "paresis", "bleeding": "haemorrhage"}
+N_TEXTS = 30
+"""Of the corpus, one mention in each."""
 TEXT = "Pain of the arm and a swollen heart (OH), then liver aches; kidney bleeding without ear ache."
 KINDS = {
     "default": {},
