@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from .errors import DataError, Errors, WriteError
 
 _REPLACED = "replaced"
+_SCRATCH = re.compile(r"\..+\.\w{8}")
 _FULL = [os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)]
 _YOUNG = 60.0  # seconds; a scratch folder may be this old before it is locked
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
@@ -73,6 +75,11 @@ def scratch_beside(path: Path) -> Iterator[Path]:
             yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def is_empty(folder: Path) -> bool:
+    """Tell whether there is nothing in a folder but what killed processes left."""
+    return all(path.is_dir() and _SCRATCH.fullmatch(path.name) for path in folder.iterdir())
 
 
 def _remove_leftovers(path: Path) -> None:

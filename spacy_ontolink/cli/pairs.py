@@ -119,6 +119,7 @@ def pairs(
 
 def _check_free(out: Path) -> None:
     """Raise unless the folder is new, empty, or that of an earlier run."""
+    from ..atomic import is_empty
     from ..errors import ConfigError, Errors
     from .pair_aliases import ALIASES, ANSWERS, USAGE
     from .pair_files import PAIRS
@@ -126,7 +127,7 @@ def _check_free(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
     known = (PAIRS, ALIASES, ANSWERS, USAGE, REPORT)
-    if out.exists() and any(out.iterdir()) and not any((out / name).is_file() for name in known):
+    if out.exists() and not is_empty(out) and not any((out / name).is_file() for name in known):
         raise ConfigError(Errors.OUT_UNKNOWN.format(path=out))
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..atomic import is_empty
 from ..errors import ConfigError, Errors, OntolinkError, StateError
 from ..files import REBUILD
 from .blame import file_read_by
@@ -166,7 +167,7 @@ def check_free(out: Path, overwrite: bool) -> None:
         return
     if not out.is_dir():
         raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
-    if any(out.iterdir()):
+    if not is_empty(out):
         if not (out / "config.cfg").is_file():
             raise ConfigError(Errors.OUT_FOREIGN.format(path=out))
         if not overwrite:

@@ -1,4 +1,4 @@
-"""A disk that is full: one clear sentence, nothing half-written, no temporary file left, and the old result as it was."""
+"""A disk that is full: one clear sentence, nothing half-written or temporary left, and the old result as it was."""
 
 from pathlib import Path
 
