@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from commands import COMMANDS
 from signs import N_TEXTS, OTHER_PARTS, PARTS, make_pipeline, signs_obo
 
 from spacy_ontolink.cli import main
@@ -59,6 +60,17 @@ def saved(files):
         return path
 
     return save
+
+
+@pytest.fixture(scope="session")
+def warm(files, saved):
+    """Run every command once in this process, so that what they import need not be imported by each of its forks."""
+    for name, (arguments, check) in COMMANDS.items():
+        out = files / f"warm-{name}"
+        with pytest.raises(SystemExit) as exit:
+            main([str(argument) for argument in arguments(files, saved, out)])
+        assert exit.value.code == 0
+        check(out)
 
 
 @pytest.fixture

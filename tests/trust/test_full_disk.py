@@ -18,7 +18,7 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_half_written(files, saved, tmp_path, command):
+def test_nothing_is_half_written(warm, files, saved, tmp_path, command):
     arguments, check = COMMANDS[command]
     (place := tmp_path / "place").mkdir()
     arguments = arguments(files, saved, place / "out")

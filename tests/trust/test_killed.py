@@ -17,7 +17,7 @@ def moments(total):
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command != "link"])
-def test_what_is_there_is_whole(files, saved, tmp_path, monkeypatch, command):
+def test_what_is_there_is_whole(warm, files, saved, tmp_path, monkeypatch, command):
     monkeypatch.setattr(atomic, "_YOUNG", 0)
     (place := tmp_path / "place").mkdir()
     arguments, check = COMMANDS[command]
@@ -39,7 +39,7 @@ def test_what_is_there_is_whole(files, saved, tmp_path, monkeypatch, command):
 
 
 @pytest.mark.parametrize("command", ["build", "train", "pairs"])
-def test_without_an_old_result_there_is_none_or_a_whole_one(files, saved, tmp_path, monkeypatch, command):
+def test_without_an_old_result_there_is_none_or_a_whole_one(warm, files, saved, tmp_path, monkeypatch, command):
     monkeypatch.setattr(atomic, "_YOUNG", 0)
     arguments, check = COMMANDS[command]
     for number in (2, 6):
