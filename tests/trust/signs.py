@@ -32,12 +32,12 @@ def signs_obo(parts):
     return "format-version: 1.2\nontology: signs\n\n" + "\n".join(terms)
 
 
-def make_pipeline(ontology, kind="default", stages=()):
+def make_pipeline(ontology, kind="default", stages=(), **settings):
     """A pipeline that finds phrases, retrieves and decides."""
     nlp = spacy.blank("en")
     phrases = ["Pain of the arm", "swollen heart", "OH", "liver aches", "kidney bleeding", "ear ache"]
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "SIGN", "pattern": phrase} for phrase in phrases])
-    nlp.add_pipe("ontolink_retriever", config={"ontology": str(ontology), "k": 5, **KINDS[kind]})
+    nlp.add_pipe("ontolink_retriever", config={"ontology": str(ontology), "k": 5, **KINDS[kind], **settings})
     for stage in stages:
         nlp.add_pipe(stage)
     return nlp
