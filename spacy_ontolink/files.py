@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import struct
@@ -196,7 +197,9 @@ def open_tensors(path: Path) -> dict[str, np.ndarray]:
 def _map_tensor(path: Path, start: int, spec: Mapping[str, Any]) -> np.ndarray:
     dtype, shape = np.dtype(_DTYPES[spec["dtype"]]), tuple(spec["shape"])
     begin, end = spec["data_offsets"]
-    if end - begin != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
+    if not all(type(number) is int and number >= 0 for number in (*shape, begin, end)):
+        raise ValueError(f"shape {shape} and place {begin} to {end}")
+    if end - begin != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{end - begin} bytes for shape {shape}")
     if begin == end:  # an empty map is an error to the operating system
         return np.empty(shape, dtype)

@@ -58,4 +58,7 @@ def _wrong(manifest: dict[str, Any]) -> str:
         about = manifest.get(part)
         if not isinstance(about, dict) or not all(field in about for field in fields):
             return f"no {part} with {', '.join(fields) or 'names'}"
+    dims = manifest["rows"]["dims"]
+    if not isinstance(dims, list | None) or not all(type(width) is int for width in dims or ()):
+        return "rows with dims that are no numbers"
     return "" if are_described(manifest["files"]) else "a file without size or checksum"
