@@ -125,6 +125,7 @@ class Errors(
         "n-grams need a size from 3 to 8 and beginnings of 1 to 8 letters, not size={size}, beginnings={beginnings}."
     )
     NOT_BUILT = "The index was not built yet."
+    NO_NGRAMS = "{name}: none of its {n} name(s) has a letter or a digit, so there is nothing to compare mentions with."
     NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
     MODEL_MISSING = "No model folder at {path}: give an existing folder, or the name of a model on a Hugging Face hub."
     MODEL_NOT_FETCHED = (

@@ -120,7 +120,12 @@ def test_any_ontology_links_its_own_names_or_is_refused(tmp_path, caplog, rows):
     docs = [Doc(nlp.vocab, words=[name]) for name in wanted]
     for doc in docs:
         doc.ents = [Span(doc, 0, 1, label="X")]
-    for doc in nlp.pipe(docs):
+    try:
+        found_docs = list(nlp.pipe(docs))
+    except OntologyError as error:
+        assert "any: none of its" in str(error)  # names without a letter
+        return
+    for doc in found_docs:
         (row,) = answers(doc)
         found = [id for id, _ in row[4]]
         assert {row[3]} <= {*live, "NIL"}
