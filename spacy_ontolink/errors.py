@@ -92,6 +92,7 @@ class Errors(
     messages.CorpusMessages,
     messages.EvaluationMessages,
     messages.FileMessages,
+    messages.ModelMessages,
     messages.ReaderMessages,
     messages.ServiceMessages,
     messages.TrainingMessages,
