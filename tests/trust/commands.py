@@ -1,5 +1,6 @@
 """Commands that write, and what must hold of what they wrote: it is whole, whoever interrupted them."""
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -50,3 +51,5 @@ COMMANDS = {
     "link": (lambda files, saved, out: ["link", saved(), files / "corpus.jsonl", "--output", out], check_rows),
 }  # fmt: skip
 """The arguments by command, of files, saved pipelines and the place to write to; and the check of that place."""
+if importlib.util.find_spec("torch") is None:
+    del COMMANDS["train"]

@@ -38,7 +38,7 @@ def test_what_is_there_is_whole(warm, files, saved, tmp_path, monkeypatch, comma
     assert not list(out.rglob(".*"))
 
 
-@pytest.mark.parametrize("command", ["build", "train", "pairs"])
+@pytest.mark.parametrize("command", [command for command in ("build", "train", "pairs") if command in COMMANDS])
 def test_without_an_old_result_there_is_none_or_a_whole_one(warm, files, saved, tmp_path, monkeypatch, command):
     monkeypatch.setattr(atomic, "_YOUNG", 0)
     arguments, check = COMMANDS[command]
