@@ -52,7 +52,7 @@ class RowFiles:
         for number, block in enumerate(part.blocks):
             for name, array in _arrays(block).items():
                 with (folder / f"{number}.{name}").open("ab") as file:
-                    np.ascontiguousarray(array).tofile(file)
+                    file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
             if sp.issparse(block):
                 self._lengths.setdefault(number, []).append(np.diff(block.indptr))
 

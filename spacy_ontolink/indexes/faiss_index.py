@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+from ..checksums import ALWAYS, sampled
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, sha256, write_json
 from ..types import EntityRows, Floats2d, Ints2d
@@ -16,7 +17,6 @@ from .masking import Mask
 INDEX, FACTS = "index.faiss", "index.json"
 _OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0}
 _LEAST_VISITED = 16  # lists
-_HASHED = 32 << 20  # bytes; larger files are left to the check of their size, so that opening stays fast
 _log = logging.getLogger(__name__)
 
 
@@ -115,7 +115,7 @@ class FaissIndex(ApproximateIndex):
             self._write_beside(folder)
             write_json(
                 folder / FACTS,
-                {**self._facts, "size": (folder / INDEX).stat().st_size, "sha256": sha256(folder / INDEX)},
+                {**self._facts, "checksum": _checksum(folder / INDEX)},
             )
 
     def from_disk(self, path: Path, rows: EntityRows, n_entities: int) -> FaissIndex:
@@ -126,11 +126,11 @@ class FaissIndex(ApproximateIndex):
         """
         path = Path(path)
         facts = read_json(path / FACTS)
-        if not isinstance(facts, dict) or not {"asked", "kind", "nlist", "visited", "size", "sha256"} <= facts.keys():
+        if not isinstance(facts, dict) or not {"asked", "kind", "nlist", "visited", "checksum"} <= facts.keys():
             raise StateError(Errors.FILE_DAMAGED.format(path=path / FACTS, reason="facts are missing", rebuild=REBUILD))
-        file, digest, size = path / INDEX, facts.pop("sha256"), facts.pop("size")
+        file, digest = path / INDEX, facts.pop("checksum")
         # faiss follows whatever numbers it reads, out of its own memory if need be, so look before it does.
-        if not file.is_file() or file.stat().st_size != size or (size <= _HASHED and sha256(file) != digest):
+        if not file.is_file() or _checksum(file) != digest:
             reason = "not as it was saved" if file.is_file() else "missing"
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=reason, rebuild=REBUILD))
         if facts["asked"] != self.plan.name:
@@ -153,6 +153,11 @@ class FaissIndex(ApproximateIndex):
         """Lists to visit; more when only a share of the rows is allowed, since each then yields less."""
         lists = self._engine.lists if self._engine else 0
         return min(lists, int((self.nprobe or self._visited) / max(share, 0.125)))
+
+
+def _checksum(file: Path) -> str:
+    """Read a small file whole, and samples of a large one, so that opening stays fast."""
+    return sha256(file) if file.stat().st_size <= ALWAYS else sampled(file)
 
 
 def make_faiss_index(

@@ -365,7 +365,7 @@ def test_large_lists_stay_on_disk(tmp_path, monkeypatch, block):
 
 
 def test_large_files_are_told_by_their_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("spacy_ontolink.indexes.faiss_index._HASHED", 0)
+    monkeypatch.setattr("spacy_ontolink.indexes.faiss_index.ALWAYS", 0)
     rows = make_rows()
     built(rows, "ivf").to_disk(tmp_path)
     make_faiss_index("ivf").from_disk(tmp_path, rows, N_ENTITIES)
