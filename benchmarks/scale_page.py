@@ -31,8 +31,8 @@ A build encodes and pools a part of the entities at a time. Rows of more than 25
 `TMPDIR`, which needs as much room as they take), so that what a build must hold in memory is names and lists.
 
 Rows, names and lists are memory-mapped: opening reads hardly any of them, and worker processes share their pages. For
-that, the checksums of files over 32 MiB are not compared when a space of over 256 MiB is opened; files that were cut
-short are noticed all the same.
+that, of files over 32 MiB only samples are compared with their checksum when a space of over 256 MiB is opened: other
+files, zeros and cuts are noticed, a single flipped bit need not be. `ontolink info my-linker/ --verify` reads all.
 
 ## Cost against size
 """
