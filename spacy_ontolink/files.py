@@ -159,6 +159,7 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         file.write(struct.pack("<Q", len(text)) + text)
         for array in arrays.values():
             file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data)
+            leave_pages(array)
 
 
 def leave_pages(array: np.ndarray) -> None:

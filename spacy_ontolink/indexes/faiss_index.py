@@ -10,7 +10,7 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, replacing, sha256, write_json
 from ..types import EntityRows, Floats2d, Ints2d
 from .approximate import ApproximateIndex
-from .checking import ENOUGH, RecallCheck, advise, sample_rows
+from .checking import ENOUGH, RecallCheck, advise, partly_forgotten
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
 from .masking import Mask
 
@@ -80,7 +80,7 @@ class FaissIndex(ApproximateIndex):
         self._engine = train_engine(dense, plan)
         self._facts = {"kind": plan.kind, "quantiser": plan.quantiser, "asked": self.plan.name, "rows": len(dense),
                        "dimension": dense.shape[1], "nlist": self._engine.lists}  # fmt: skip
-        check = RecallCheck(self._masked.exact, sample_rows(self._vectors, self.checked, plan.seed))
+        check = RecallCheck(self._masked.exact, partly_forgotten(self._vectors, self.checked, plan.seed))
         self._facts["recall"] = recall = self._tuned(check, self._engine.lists)
         self._vectors.leave_pages()
         advise(_log, plan.name, recall, "raise nprobe or ef_search, or use another quantiser")
