@@ -36,11 +36,12 @@ def cache_folder() -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, durable: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what is written there takes its place when the block ends well.
 
     Works for files and folders, and follows links. When the block raises, ``path`` is as it was and the temporary one
-    is gone. A device or a pipe cannot be replaced and is yielded itself.
+    is gone. A device or a pipe cannot be replaced and is yielded itself. A ``durable`` file is on the disk when the
+    block has ended, so that not even a machine that stops can take it back.
 
     Raises:
         DataError: A file would take the place of a folder, or a folder that of a file.
@@ -54,9 +55,21 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield scratch / path.name
         if (scratch / path.name).exists():
+            if durable:
+                _sync(scratch / path.name)
             _swap(scratch / path.name, path, scratch / "replaced")
+            if durable and os.name != "nt":  # Windows opens no folders
+                _sync(path.parent)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _swap(new: Path, path: Path, aside: Path) -> None:
