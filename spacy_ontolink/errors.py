@@ -84,6 +84,7 @@ class Warnings(messages.ServiceWarnings):
 
 
 class Errors(
+    messages.BulkMessages,
     messages.CorpusMessages,
     messages.EvaluationMessages,
     messages.ReaderMessages,

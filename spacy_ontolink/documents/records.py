@@ -50,7 +50,7 @@ def mention_records(doc: Doc, spans_key: str | None, k: int) -> list[dict[str, A
 
 def probability_of(record: Mapping[str, Any]) -> float | None:
     """Return how probable the answer of a mention's record is, if its pipeline is calibrated."""
-    best = next((one for one in record["candidates"] if one["id"] == record["kb_id"]), {})
+    best: Mapping[str, Any] = next((one for one in record["candidates"] if one["id"] == record["kb_id"]), {})
     return best.get("probability")
 
 
