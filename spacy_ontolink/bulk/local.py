@@ -74,9 +74,11 @@ def run_local(open: Open, job: Job, chunks: Sequence[Chunk], workers: int) -> It
                 else:
                     own.chunk, left = None, left - 1
                     yield message
-                if waiting:
+            for own in pool:  # also those that were idle until the chunk of a dead one came back
+                if waiting and own.ready and own.chunk is None:
                     own.chunk = waiting.popleft()
-                    own.connection.send(own.chunk)
+                    with contextlib.suppress(OSError):  # it has died meanwhile, as will be noticed above
+                        own.connection.send(own.chunk)
     finally:
         _stop(pool)
 
