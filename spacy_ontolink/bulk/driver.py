@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from .job import Job
 from .layout import COUNTS, Layout, locked, make_folder, prepare, read_receipt
 from .shards import Chunk, Shard, cut
 
-Engine = Callable[[Sequence[Chunk]], Iterator[dict[str, Any]]]
+Engine = Callable[[Sequence[Chunk]], Generator[dict[str, Any], None, None]]
 Report = Callable[["Totals"], object]
 
 
@@ -76,9 +77,10 @@ def run_bulk(
         totals.before = totals.done
         report(totals)
         if left:
-            for message in engine(left):
-                totals.add(_receipt(message))
-                report(totals)
+            with closing(engine(left)) as messages:  # so that no worker outlives an error
+                for message in messages:
+                    totals.add(_receipt(message))
+                    report(totals)
         return totals
 
 

@@ -54,12 +54,13 @@ class Journal:
         return {row for row in rows if self._deaths[row, row + 1] > self._retries}
 
     def batches(self, rows: Sequence[int], size: int) -> list[Sequence[int]]:
-        """Return the rows in batches: those first that a worker died of, since all after them would be lost again."""
+        """Return the rows in batches, but for the killers: those first that workers died of, lest more is lost by it."""
         made: list[Sequence[int]] = []
-        for first in range(0, len(rows), size):
+        killers = self.killers(rows)
+        for first in range(0, len(rows), size):  # of all rows, so that a batch is the same one after each death
             batch = rows[first : first + size]
             alone = self.deaths(batch[0], batch[-1] + 1) > self._retries
-            made += [[row] for row in batch] if alone else [batch]
+            made += [[row] for row in batch if row not in killers] if alone else [batch]
         return sorted(made, key=lambda batch: -self.deaths(batch[0], batch[-1] + 1))
 
     def close(self) -> None:

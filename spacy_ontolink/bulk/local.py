@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -41,7 +41,7 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_local(open: Open, job: Job, chunks: Sequence[Chunk], workers: int) -> Iterator[dict[str, Any]]:
+def run_local(open: Open, job: Job, chunks: Sequence[Chunk], workers: int) -> Generator[dict[str, Any], None, None]:
     """Yield what ``worker.attempt`` returns for each chunk, in the order in which they are done.
 
     A process that dies is replaced, and its chunk is given to another one: the journal sees to it that this ends.

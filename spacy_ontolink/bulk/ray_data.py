@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from ..errors import require
@@ -35,7 +35,7 @@ class Actor:
 
 def run_ray(
     open: Open, job: Job, chunks: Sequence[Chunk], workers: int | None, cpus: float, gpus: float
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """Yield what ``worker.attempt`` returns for each chunk, in the order in which they are done.
 
     Args:

@@ -75,8 +75,8 @@ class Worker:
         failed += [self._killer(records[row], chunk) for row in killers]
         batches: dict[int, Any] = {}
         counts = Counter(dict.fromkeys(COUNTS, 0))
-        for rows in journal.batches([row for row in records if row not in killers], job.batch_size):
-            with journal.working_on(rows[0], rows[-1] + 1), self._time_limit():
+        for rows in journal.batches(list(records), job.batch_size):
+            with journal.working_on(rows[0], rows[-1] + 1):
                 done = self._linked([records[row] for row in rows], chunk)
             mentions = [mention for own in done if isinstance(own, Linked) for mention in own.mentions]
             failed += [own for own in done if isinstance(own, Failed)]
@@ -92,7 +92,7 @@ class Worker:
         """Link a batch; texts that were new in it are forgotten after it."""
         for again in range(self._job.retries + 1):
             try:
-                with self._nlp.memory_zone():
+                with self._nlp.memory_zone(), self._time_limit():
                     return by_halves(partial(self._batch, chunk), records, partial(self._failed, chunk))
             except LLMError:
                 if again == self._job.retries:

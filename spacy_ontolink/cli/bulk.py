@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -77,7 +77,7 @@ def bulk(
         text_column, id_column, chunk_size, batch_size, retries, timeout,
     )  # fmt: skip
     job = _settled(job, pipeline, mentions, shards[0])
-    opening = partial(open_pipeline, pipeline, job.mentions, k, batch_size)
+    opening = partial(open_pipeline, _everywhere(pipeline), job.mentions, k, batch_size)
     workers_of = partial(_run, engine, opening, job, workers, cpus_per_worker, gpus_per_worker)
     with meter("Linking", "documents") as report:
         totals = run_bulk(
@@ -96,6 +96,11 @@ def open_pipeline(pipeline: str, mentions: Mentions, k: int, batch_size: int) ->
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
     return Opened(nlp, lambda docs: run(nlp, docs, find, batch_size), key)
+
+
+def _everywhere(pipeline: str) -> str:
+    """Name a pipeline so that processes in other folders find it."""
+    return str(Path(pipeline).resolve()) if Path(pipeline).is_dir() else pipeline
 
 
 def _default_engine() -> Engine:
@@ -127,7 +132,7 @@ def _settled(job: Job, pipeline: str, mentions: Mentions | None, first: Shard) -
 
 def _run(
     engine: Engine, opening: Any, job: Job, workers: int | None, cpus: float, gpus: float, chunks: Sequence[Chunk]
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     if engine == "ray":
         from ..bulk.ray_data import run_ray
 

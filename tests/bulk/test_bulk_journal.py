@@ -42,7 +42,9 @@ def test_a_document_is_a_killer_only_if_it_killed_alone(tmp_path):
     assert journal.killers(ROWS) == set()
     assert journal.batches(ROWS, 4)[0] == [5]  # the likeliest first
     die(tmp_path / "j", 5, 6, times=1)
-    assert Journal(tmp_path / "j", 1).killers(ROWS) == {5}
+    journal = Journal(tmp_path / "j", 1)
+    assert journal.killers(ROWS) == {5}
+    assert journal.batches(ROWS, 4) == [[4], [6], [7], [0, 1, 2, 3], [8, 9]]
 
 
 def test_smaller_batches_keep_what_is_known(tmp_path):

@@ -102,7 +102,7 @@ def test_only_one_driver_at_a_time(run, corpus):
         with pytest.raises(ConfigError, match="is writing to") as error:
             run(folder)
         errors.append(error)
-        return iter(())
+        yield from ()
 
     run(folder, engine=meanwhile)
     assert errors
@@ -157,7 +157,7 @@ def test_a_chunk_that_kills_while_it_is_read_ends_the_run(run, corpus):
         journal = run.out / "journals" / f"{chunks[0].name}.jsonl"
         journal.parent.mkdir()
         journal.write_text('\n["begin", -1, -1]' * 3)
-        return iter(())
+        yield from ()
 
     run(folder, engine=die)
     with pytest.raises(StateError, match=r"rows 0 to 5: workers died 3 times while these were read"):
