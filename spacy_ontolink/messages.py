@@ -83,6 +83,9 @@ class BulkMessages:
         "The receipt {path} cannot be trusted: {reason}. Delete it, so that its rows are done again, or give "
         "--overwrite to begin anew"
     )
+    BULK_NO_ANSWER = (
+        "The pipeline's language model has answered none of {n} prompts: see to its server, then run this again"
+    )
     BULK_KILLED = "its worker died {times} times while it worked on this document alone"
     BULK_CHUNK_DIES = (
         "{where}: workers died {times} times while these were {what}; give them more memory, or --chunk-size a lower "

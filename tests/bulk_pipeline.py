@@ -11,7 +11,6 @@ from functools import partial
 
 import pyarrow.parquet as pq
 
-from spacy_ontolink.bulk import Opened
 from spacy_ontolink.cli.bulk import open_pipeline
 from spacy_ontolink.errors import LLMError
 
@@ -37,7 +36,7 @@ def open_obedient(pause, *arguments):
     def link(docs):
         return opened.link([obey(doc, pause) for doc in docs])
 
-    return Opened(opened.nlp, link, opened.key)
+    return opened._replace(link=link)
 
 
 def texts(number, **special):

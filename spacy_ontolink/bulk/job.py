@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import check_setting
+from ..types import Usage
 
 
 class Opened(NamedTuple):
@@ -20,11 +21,13 @@ class Opened(NamedTuple):
         nlp: Makes the documents.
         link: Runs the pipeline over them.
         key: The span group with their mentions; None if these are the entities.
+        usage: Tells what its language models have done so far.
     """
 
     nlp: Language
     link: Callable[[Iterable[Doc]], Iterable[Doc]]
     key: str | None
+    usage: Callable[[], Usage] = Usage
 
 
 Mentions = Literal["given", "ner", "noun-chunks", "dictionary"]

@@ -54,7 +54,7 @@ class Journal:
         return {row for row in rows if self._deaths[row, row + 1] > self._retries}
 
     def batches(self, rows: Sequence[int], size: int) -> list[Sequence[int]]:
-        """Return the rows in batches, but for the killers: those first that workers died of, lest more is lost by it."""
+        """Return the rows in batches, but for the killers; those first that workers died of, lest more be lost."""
         made: list[Sequence[int]] = []
         killers = self.killers(rows)
         for first in range(0, len(rows), size):  # of all rows, so that a batch is the same one after each death

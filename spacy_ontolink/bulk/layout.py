@@ -17,8 +17,9 @@ from .job import Job
 from .shards import Chunk
 
 FORMAT = 1
-COUNTS = ("documents", "linked", "nil", "failed")
-"""What a receipt counts: documents in all, mentions with and without an id, documents set aside."""
+COUNTS = ("documents", "linked", "nil", "failed", "unanswered")
+"""What a receipt counts: documents in all, mentions with and without an id, documents set aside, and prompts that a
+language model has not answered, though it has others of their batch."""
 
 
 @dataclass(frozen=True)

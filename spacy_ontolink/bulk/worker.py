@@ -47,7 +47,7 @@ class Worker:
 
     def __init__(self, open: Open, job: Job) -> None:
         self._job, self._layout = job, Layout(job.out)
-        self._nlp, self._link, self._key = open()
+        self._nlp, self._link, self._key, self._usage = open()
 
     def __call__(self, chunk: Chunk) -> dict[str, Any]:
         """Link a chunk and return its receipt.
@@ -77,28 +77,43 @@ class Worker:
         counts = Counter(dict.fromkeys(COUNTS, 0))
         for rows in journal.batches(list(records), job.batch_size):
             with journal.working_on(rows[0], rows[-1] + 1):
-                done = self._linked([records[row] for row in rows], chunk)
+                done, unanswered = self._linked([records[row] for row in rows], chunk)
             mentions = [mention for own in done if isinstance(own, Linked) for mention in own.mentions]
             failed += [own for own in done if isinstance(own, Failed)]
             batches[rows[0]] = batch_of(mentions)
-            counts.update(counts_of(mentions))
+            counts.update(counts_of(mentions), unanswered=unanswered)
         counts.update(documents=len(read), failed=len(failed))
         with journal.working_on(*WRITING):
             receipt = self._write(chunk, counts, [batches[row] for row in sorted(batches)], failed)
         journal.close()
         return receipt
 
-    def _linked(self, records: Sequence[Record], chunk: Chunk) -> list[Linked | Failed]:
-        """Link a batch; texts that were new in it are forgotten after it."""
-        for again in range(self._job.retries + 1):
+    def _linked(self, records: Sequence[Record], chunk: Chunk) -> tuple[list[Linked | Failed], int]:
+        """Link a batch, as often as it takes for a language model to answer.
+
+        Returns:
+            What became of it, and how many prompts have no answer: a stage goes on without them.
+
+        Raises:
+            LLMError: None of its prompts is answered.
+        """
+        again = 0
+        while True:
+            before, problem = self._usage(), None
             try:
+                # Texts that are new to the vocabulary are forgotten after the batch.
                 with self._nlp.memory_zone(), self._time_limit():
-                    return by_halves(partial(self._batch, chunk), records, partial(self._failed, chunk))
-            except LLMError:
-                if again == self._job.retries:
-                    raise
-                time.sleep(min(LONGEST_WAIT, 2.0**again))
-        raise AssertionError  # the loop returns or raises
+                    done = by_halves(partial(self._batch, chunk), records, partial(self._failed, chunk))
+            except LLMError as error:
+                problem = error
+            now = self._usage()
+            failed, answered = now.failed - before.failed, now.calls + now.cached > before.calls + before.cached
+            if not problem and (not failed or (answered and again == self._job.retries)):
+                return done, failed
+            if again == self._job.retries:
+                raise problem or LLMError(Errors.BULK_NO_ANSWER.format(n=failed))
+            time.sleep(min(LONGEST_WAIT, 2.0**again))
+            again += 1
 
     def _batch(self, chunk: Chunk, records: Sequence[Record]) -> list[Linked | Failed]:
         docs = list(self._link([record.doc(self._nlp) for record in records]))

@@ -15,6 +15,7 @@ from .mentions import Mentions
 if TYPE_CHECKING:
     from ..bulk import Job, Opened, Totals
     from ..bulk.shards import Chunk, Shard
+    from ..types import LLM, Usage
 
 Engine = Literal["local", "ray"]
 
@@ -90,12 +91,19 @@ def open_pipeline(pipeline: str, mentions: Mentions, k: int, batch_size: int) ->
     """Open a pipeline in a worker, so that it links as 'ontolink link' does."""
     from ..bulk import Opened
     from .mentions import finder, run
-    from .pipelines import adjust, load_pipeline
+    from .pipelines import adjust, language_models, load_pipeline
 
     nlp = load_pipeline(pipeline)
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
-    return Opened(nlp, lambda docs: run(nlp, docs, find, batch_size), key)
+    return Opened(nlp, lambda docs: run(nlp, docs, find, batch_size), key, partial(usage_of, language_models(nlp)))
+
+
+def usage_of(models: Sequence[LLM]) -> Usage:
+    """Add up what language models have done."""
+    from ..types import Usage
+
+    return Usage(*map(sum, zip(*(model.usage for model in models), strict=True)))
 
 
 def _everywhere(pipeline: str) -> str:
@@ -152,6 +160,8 @@ def _summarise(totals: Totals, job: Job, duration: float, out: Path) -> None:
         f"{counts['linked']:,} linked, {counts['nil']:,} NIL",
         f"{count(counts['failed'], 'document')} failed" + (f" (see {out / 'failed'})" if counts["failed"] else ""),
     ]
+    if counts["unanswered"]:
+        parts.append(f"{count(counts['unanswered'], 'prompt')} without an answer")
     if totals.before:
         parts.append(f"{totals.before:,} were done before")
     say(f"{', '.join(parts)}; {seconds(duration)} -> {out / 'mentions'}")

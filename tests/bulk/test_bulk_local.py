@@ -15,6 +15,7 @@ import bulk_pipeline
 import pytest
 from bulk_pipeline import failed_of, rows_of, texts
 
+from spacy_ontolink.bulk.layout import COUNTS
 from spacy_ontolink.bulk.local import run_local
 from spacy_ontolink.errors import LLMError, StateError
 
@@ -24,7 +25,7 @@ N_KILLS = 6
 def test_documents_that_kill_or_hang_are_found(run, corpus):
     folder = corpus(a=texts(60, at_5="kills", at_30="raises", at_33="hangs"))
     totals = run(folder, engine=partial(run_local, workers=2), retries=0, timeout=2.0)
-    assert totals.counts == {"documents": 60, "linked": 57, "nil": 0, "failed": 3}
+    assert totals.counts == Counter(documents=60, linked=57, failed=3)
     assert [row["row"] for row in run.rows()] == [n for n in range(60) if n not in (5, 30, 33)]
     assert [(line["row"], line["kind"]) for line in run.failed()] == [(5, "Died"), (30, "ValueError"), (33, "Died")]
     assert list((run.out / "journals").iterdir()) == []
@@ -100,7 +101,7 @@ def killed_at_random(start_driver, mark, kills, seed):
 
 def counted(out):
     receipts = [json.loads(path.read_text()) for path in (out / "receipts").iterdir()]
-    return {name: sum(receipt[name] for receipt in receipts) for name in ("documents", "linked", "nil", "failed")}
+    return Counter({name: sum(receipt[name] for receipt in receipts) for name in COUNTS})
 
 
 @pytest.mark.slow
@@ -118,5 +119,5 @@ def test_kills_at_random_moments_lose_and_double_nothing(pipeline, corpus, tmp_p
     assert len(rows_of(whole)) == 299
     assert rows_of(killed) == rows_of(whole)
     assert failed_of(killed) == failed_of(whole)
-    assert counted(killed) == counted(whole) == {"documents": 300, "linked": 299, "nil": 0, "failed": 1}
+    assert counted(killed) == counted(whole) == Counter(documents=300, linked=299, failed=1)
     assert list((killed / "journals").iterdir()) == []

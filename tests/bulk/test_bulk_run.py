@@ -1,15 +1,43 @@
 import json
 import os
+from collections import Counter
 
 import pytest
 from bulk_pipeline import texts
 
+from spacy_ontolink.bulk import Opened
 from spacy_ontolink.errors import ConfigError, DataError, LLMError, StateError
+from spacy_ontolink.types import Usage
+
+
+class Model:
+    """Counts prompts, one for each document; those of the first ``down`` batches have no answer."""
+
+    def __init__(self, open, down, deaf=""):
+        self.nlp, self._link, self.key, _ = open()
+        self.down, self.deaf, self.usage = down, deaf, Usage()
+
+    def link(self, docs):
+        self.down -= 1
+        for doc in docs:
+            failed = self.down >= 0 or (bool(self.deaf) and self.deaf in doc.text)
+            self.usage = Usage(self.usage.calls + (not failed), self.usage.failed + failed)
+        return self._link(docs)
+
+    def __call__(self):
+        return Opened(self.nlp, self.link, self.key, lambda: self.usage)
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    waits = []
+    monkeypatch.setattr("spacy_ontolink.bulk.worker.time.sleep", waits.append)
+    return waits
 
 
 def test_every_mention_is_a_row(run, corpus):
     totals = run(corpus(a=texts(45), b=["nothing here", "milk yield, fat percentage"]))
-    assert totals.counts == {"documents": 47, "linked": 47, "nil": 0, "failed": 0}
+    assert totals.counts == Counter(documents=47, linked=47)
     rows = run.rows()
     assert [row["row"] for row in rows] == [*range(45), 1, 1]
     assert rows[45] | {"candidates": [], "shard": ""} == {
@@ -113,7 +141,7 @@ def test_documents_that_fail_are_set_aside(run, corpus):
     with (folder / "a.jsonl").open("a") as file:
         file.write("not json\n")
     totals = run(folder, chunk_size=50)
-    assert totals.counts == {"documents": 71, "linked": 68, "nil": 0, "failed": 3}
+    assert totals.counts == Counter(documents=71, linked=68, failed=3)
     assert [row["row"] for row in run.rows()] == [n for n in range(70) if n not in (3, 41)]
     failed = run.failed()
     assert [(line["row"], line["kind"]) for line in failed] == [
@@ -130,7 +158,7 @@ def test_what_was_set_aside_may_be_an_input(run, corpus, tmp_path):
     first, run.out = run.out, tmp_path / "second"
     for path in (first / "failed").iterdir():
         path.write_text(path.read_text().replace("raises", "is fine"))
-    assert run(first / "failed").counts == {"documents": 1, "linked": 1, "nil": 0, "failed": 0}
+    assert run(first / "failed").counts == Counter(documents=1, linked=1)
     assert run.rows()[0]["document"] == "3"
 
 
@@ -142,12 +170,29 @@ def test_a_model_that_does_not_answer_ends_the_run_and_condemns_nobody(run, corp
     assert len(run.rows()) == 20
 
 
-def test_a_model_that_does_not_answer_is_asked_again(run, corpus, monkeypatch):
-    waits = []
-    monkeypatch.setattr("spacy_ontolink.bulk.worker.time.sleep", waits.append)
+def test_a_model_that_raises_is_asked_again(run, corpus, waits):
     with pytest.raises(LLMError):
         run(corpus(a=texts(5, at_2="unanswered")), retries=3)
     assert [wait for wait in waits if wait] == [1.0, 2.0, 4.0]
+
+
+def test_a_batch_waits_for_the_server_of_its_model(run, corpus, waits):
+    run.open = Model(run.open, down=2)
+    assert run(corpus(a=texts(5))).counts == Counter(documents=5, linked=5)
+    assert [wait for wait in waits if wait] == [1.0, 2.0]
+
+
+def test_a_server_that_stays_away_ends_the_run(run, corpus, waits):
+    folder = corpus(a=texts(45))
+    run.open = Model(run.open, down=3)
+    with pytest.raises(LLMError, match=r"answered none of 20 prompts.*run this again"):
+        run(folder)
+    assert run(folder).counts == Counter(documents=45, linked=45)
+
+
+def test_a_prompt_that_is_never_answered_keeps_nobody(run, corpus, waits):
+    run.open = Model(run.open, down=0, deaf="Number 3 ")
+    assert run(corpus(a=texts(5))).counts == Counter(documents=5, linked=5, unanswered=1)
 
 
 def test_a_chunk_that_kills_while_it_is_read_ends_the_run(run, corpus):
