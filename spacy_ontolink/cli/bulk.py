@@ -77,7 +77,7 @@ def bulk(
         out.resolve(), "", mentions or "given", spans_key, k,
         text_column, id_column, chunk_size, batch_size, retries, timeout,
     )  # fmt: skip
-    job = _settled(job, pipeline, mentions, shards[0])
+    job = _settled(job, pipeline, mentions, shards)
     opening = partial(open_pipeline, _everywhere(pipeline), job.mentions, k, batch_size)
     workers_of = partial(_run, engine, opening, job, workers, cpus_per_worker, gpus_per_worker)
     with meter("Linking", "documents") as report:
@@ -117,25 +117,30 @@ def _default_engine() -> Engine:
     return "ray" if find_spec("ray") else "local"
 
 
-def _settled(job: Job, pipeline: str, mentions: Mentions | None, first: Shard) -> Job:
+def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard]) -> Job:
     """Decide where mentions come from, once for all workers and all later runs; open the pipeline to see that it can.
 
     Raises:
-        ConfigError: It cannot be opened, or lacks what finds such mentions.
+        ConfigError: It cannot be opened, or lacks what finds such mentions; or a group is named for shards without any.
     """
     from dataclasses import replace
 
     from ..bulk.fingerprint import fingerprint
     from ..bulk.reading import peek
+    from ..errors import ConfigError, Errors
     from .mentions import choose, finder
     from .pipelines import load_pipeline
 
+    packed = [shard for shard in shards if shard.format == "spacy"]
+    if job.spans_key is not None and not packed:
+        raise ConfigError(Errors.NO_GROUPS_IN.format(path=shards[0].path))
     nlp = load_pipeline(pipeline)
-    given, key = peek(first, job, nlp)
+    given, _ = peek(shards[0], job, nlp)
+    key = peek(packed[0], job, nlp)[1] if packed else None
     chosen = mentions or choose(nlp, given)
     if chosen != "dictionary":  # which takes a while to make, and can always be made
         finder(nlp, chosen, pipeline)
-    return replace(job, pipeline=fingerprint(pipeline), mentions=chosen, spans_key=job.spans_key or key)
+    return replace(job, pipeline=fingerprint(pipeline), mentions=chosen, spans_key=key)
 
 
 def _run(

@@ -59,7 +59,11 @@ def test_another_pipeline_is_refused(refused, ontolink, pipeline, ner_pipeline, 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    [(["--mentions", "ner"], "has no component that finds entities"), (["--retries", "-1"], "--retries")],
+    [
+        (["--mentions", "ner"], "has no component that finds entities"),
+        (["--retries", "-1"], "--retries"),
+        (["--spans-key", "sc"], "is not a .spacy file"),
+    ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_written(
     refused, pipeline, given, tmp_path, options, expected
