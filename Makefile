@@ -1,8 +1,9 @@
-# make demo and make test each set up what they need in .venv; both may be repeated.
+# make demo, make test and make docs each set up what they need in .venv; all may be repeated.
 # make demo               builds a pipeline for the Human Phenotype Ontology and links clinical notes with it
 # make test               format, lint, types, tests
 # make test WITH_TORCH=1  also with the extra "transformers": torch and what stands on it (TORCH=... picks a build)
-# make clean              removes what the two made
+# make docs               builds the documentation into site/; warnings are errors
+# make clean              removes what all of these made
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -27,6 +28,10 @@ lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python scripts/check_site.py site
+
 # The package is installed editable, so that only a change of its metadata installs it again.
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	$(PIP) --editable '.[demo]'
@@ -34,6 +39,10 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev
@@ -44,4 +53,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .cache demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

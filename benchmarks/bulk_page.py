@@ -13,7 +13,7 @@ Parquet. Run it again after a crash, and it goes on where it was.
 
 ```bash
 ontolink bulk my-linker/ abstracts/ linked/                      # all cores of this machine
-ontolink bulk my-linker/ 'in/*.parquet' extra.jsonl.gz linked/ --text-column abstract --id-column pmid
+ontolink bulk my-linker/ 'in/*.parquet' extra.jsonl.gz more/ --text-column abstract --id-column pmid
 ```
 
 ## In and out
@@ -46,6 +46,7 @@ pages. Each uses as many threads as there are cores for it. Several workers on o
 
 ## A Ray cluster
 
+<!-- not run: needs another package -->
 ```bash
 pip install "spacy-ontolink[ray]"       # on every node, with the same version of everything
 ray start --head                        # on the first node; the others: ray start --address=FIRST:6379
@@ -90,6 +91,7 @@ no document's fault ends the run instead: workers that die while they open the p
 A pipeline carries the address of its language model, so there is nothing to set. For a stage that asks one, start a
 server on the GPUs and let many workers without any ask it:
 
+<!-- not run: needs a language model -->
 ```bash
 vllm serve Qwen/Qwen3-Reranker-0.6B --port 8000          # on the GPU node; more of them behind a load balancer
 ontolink bulk /shared/my-linker /shared/abstracts /shared/linked --engine ray --workers 32

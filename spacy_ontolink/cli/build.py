@@ -119,7 +119,9 @@ def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
             reason = "give the dense part, a folder or name of a sentence encoder, with --encoder"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one="--hybrid", other="--encoder lexical", reason=reason))
         return lexical
-    parts = {"lexical": lexical, "dense": dense, "weight": weight}
+    parts: dict[str, Any] = {"lexical": lexical, "dense": dense, "weight": weight}
+    if kind == "SentenceEncoder":  # the other is trained on the ontology's synonyms already
+        parts["dense"] = {"@ontolink_encoders": "spacy-ontolink.AlignedEncoder.v1", "encoder": dense}
     return {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", **parts} if hybrid else dense
 
 

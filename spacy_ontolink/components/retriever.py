@@ -108,6 +108,9 @@ def make_retriever(
         abbreviations: Look up the long forms of abbreviations, too, that the document defines.
         n_context: Tokens to either side of a mention shown to an encoder that uses context.
         n_sents: Sentences to either side of the mention's own to which that context is confined; null for no limit.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.1: the query mix and pooling over the hierarchy.
     """
     settings = RetrieverSettings(
         k=k,

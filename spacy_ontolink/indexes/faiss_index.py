@@ -259,7 +259,21 @@ def make_faiss_index(
     checked: int = 256,
     seed: int = 0,
 ) -> FaissIndex:
-    """Make ``spacy-ontolink.FaissIndex.v1``; see ``FaissIndex``."""
+    """Make a ``FaissIndex``: faiss proposes entities by their dense vectors, which are then scored exactly.
+
+    Args:
+        kind: "flat" (all rows), "hnsw" (a graph) or "ivf" (lists of near rows).
+        quantiser: "none", "sq8" (a byte per dimension) or "pq" (about a byte per eight dimensions).
+        links: Links per node of the graph.
+        ef_construction: Beam width while the graph is built.
+        ef_search: Least beam width of a search in the graph.
+        nlist: Number of lists; null for about four times the root of the number of rows.
+        nprobe: Number of lists that a query visits; null for an eighth of them, at least 16.
+        pq_m: Number of parts that a vector is cut into for "pq"; it must divide the dimensions.
+        flat_below: With fewer rows than this, all are searched, whatever the kind.
+        checked: How many rows are used as queries to measure recall against exact search, when the index is built.
+        seed: Seed of that sample and of the lists.
+    """
     return FaissIndex(
         kind, quantiser, links=links, ef_construction=ef_construction, ef_search=ef_search, nlist=nlist,
         nprobe=nprobe, pq_m=pq_m, flat_below=flat_below, checked=checked, seed=seed,

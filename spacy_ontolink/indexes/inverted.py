@@ -151,5 +151,12 @@ class InvertedIndex:
 def make_inverted_index(
     postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
-    """Make ``spacy-ontolink.InvertedIndex.v1``; see ``InvertedIndex``."""
+    """Make an ``InvertedIndex``: rare n-grams propose rows, which are then scored exactly.
+
+    Args:
+        postings: How many postings (an n-gram in a row) a query reads.
+        rescored: How many rows are then scored exactly.
+        checked: How many rows are used as queries to measure recall against exact search, when the index is built.
+        seed: Seed of that sample.
+    """
     return InvertedIndex(postings, rescored, checked, seed)
