@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from common import HERE
@@ -99,16 +100,16 @@ ontolink bulk /shared/my-linker /shared/abstracts /shared/linked --engine ray --
 
 where the pipeline was built with `spacy-ontolink.OpenAI.v1` and `endpoint = "http://gpu-node:8000/v1"`
 ([language models](language-models.md)). The key, if there is one, comes from the environment of every node. The server
-batches across workers; raise `--workers` until it is busy. If it does not answer, workers ask again `--retries` times,
-ever later, and then the run ends: no document is blamed, and the next run goes on. Around a `CachedLLM`, whose file is
-best on a disk of its node, not even the answers of unfinished chunks are lost.
+batches across workers; raise `--workers` until it is busy. If none of a batch's prompts is answered, workers ask again
+`--retries` times, ever later, and then the run ends: no document is blamed, none is linked without the model, and the
+next run goes on. Single prompts that stay without an answer are counted in the summary; their mentions are decided by
+the other stages. With a `CachedLLM` around it, not even the answers of unfinished chunks are lost.
 """
-NOTE = """Documents are the {documents:,} abstracts of the NCBI disease and BC5CDR corpora, mentions are names of the
-ontology, found in the text and then linked; medians of {rounds} rounds that take turns. Rates leave the start out. Two
-workers had both cores of the machine, which they shared with other work: "load" is the system's load average when a run
-began, and with a load above 0 a second worker cannot get a core of its own. "Per CPU-s" counts the workers' own
-CPU-seconds, which other work hardly touches. PSS counts a shared page in proportion to who shares it; "private" is what
-one more worker costs."""
+NOTE = """Documents are {documents:,} abstracts of the NCBI disease and BC5CDR corpora, mentions are names of the
+ontology, found in the text and then linked; medians of {rounds} rounds that take turns. Rates leave the start out.
+"Load" is the system's load average when a run began: the machine had other work, over which these runs had precedence.
+"Per CPU-s" counts the workers' own CPU-seconds, looked at four times a second, so it is rough. PSS counts a shared page
+in proportion to who shares it; "private" is what one more worker costs."""
 COLUMNS = {
     "case": "ontology",
     "engine": "engine",
@@ -123,15 +124,17 @@ COLUMNS = {
     "private": "private",
 }
 CASES = {"hpo": "HPO", "mesh": "MeSH (784,000 names)"}
+ABSTRACTS, CORES = 37_000_000, 32
 PLAN = """## Plan: all of PubMed
 
-{abstracts:,} abstracts at the measured rates per core: abstracts / (documents per CPU-s) / 3,600 is the core-hours, and
-bytes per document times abstracts the output with 5 candidates a mention. Storage is sequential and small beside the
-computing, and chunks know nothing of each other, so cores add up as long as each has its memory; that was measured for
-two, and is an assumption beyond.
+{abstracts:,} abstracts at the measured rate per core, which is that of two local workers, halved. Core-hours are
+abstracts / rate / 3,600; machines have {cores} cores and are to be done in a day, so it takes core-hours / ({cores} x
+24) of them, rounded up; the output is abstracts x bytes per document, with 5 candidates a mention; memory is the
+private one of {cores} workers and, once, what they share. Chunks know nothing of each other, so that rates add up as
+long as storage keeps up; this was measured for two workers, and is an assumption beyond.
 
-| ontology | documents per CPU-s | core-hours | machines of 32 cores, for a day | output, GB | bytes per document |
-|---|--:|--:|--:|--:|--:|"""
+| ontology | documents/s per core | core-hours | machines | bytes per document | output, GB | memory of a machine, GiB |
+|---|--:|--:|--:|--:|--:|--:|"""
 
 
 def bulk_page(result: dict[str, Any], about: str) -> None:
@@ -143,16 +146,18 @@ def bulk_page(result: dict[str, Any], about: str) -> None:
     for row in rows:
         cells = [CASES[row["case"]] if key == "case" else _cell(row[key]) for key in COLUMNS]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", PLAN.format(abstracts=result["abstracts"])]
-    for row in rows:
-        if "core_hours" in row:
-            numbers = [
-                _cell(row["documents_per_cpu_second"]),
-                *(f"{row[key]:,.0f}" for key in ("core_hours", "machines_of_32_cores_for_a_day", "output_gb")),
-                f"{row['bytes_per_document']:,.0f}",
-            ]
-            lines.append(f"| {' | '.join([CASES[row['case']], *numbers])} |")
+    lines += ["", PLAN.format(abstracts=ABSTRACTS, cores=CORES)]
+    lines += [_plan(row) for row in rows if (row["engine"], row["workers"]) == ("local", 2)]
     (HERE.parent / "docs" / "bulk.md").write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _plan(row: dict[str, Any]) -> str:
+    rate, size = row["documents_per_second"] / row["workers"], row["bytes_per_document"]
+    hours = ABSTRACTS / rate / 3600
+    shared = row["rss"] - row["private"]
+    cells = [CASES[row["case"]], _cell(rate), f"{hours:,.0f}", str(math.ceil(hours / CORES / 24)), f"{size:,.0f}",
+             f"{ABSTRACTS * size / 1e9:,.1f}", f"{CORES * row['private'] + shared:,.0f}"]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
 
 
 def _cell(value: Any) -> str:
