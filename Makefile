@@ -2,6 +2,8 @@
 # make demo               builds a pipeline for the Human Phenotype Ontology and links clinical notes with it
 # make test               format, lint, types, tests
 # make test WITH_TORCH=1  also with the extra "transformers": torch and what stands on it (TORCH=... picks a build)
+# make audit              asks whether packages in .venv have known vulnerabilities
+# make dist               builds the sdist and the wheel, and tries the wheel in an environment of its own
 # make docs               builds the documentation into site/; warnings are errors
 # make clean              removes what all of these made
 
@@ -14,7 +16,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint audit dist docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -27,6 +29,16 @@ lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive spacy_ontolink
+
+audit: $(VENV)/.dev
+	$(BIN)/python scripts/audit.py
+
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict
@@ -53,4 +65,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) site .cache demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist site .cache demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

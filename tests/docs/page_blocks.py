@@ -257,7 +257,7 @@ def ask(words: list[str]) -> None:
     (url,) = [word for word in words if word.startswith("http://127.0.0.1:8000")]
     path = url.removeprefix("http://127.0.0.1:8000")
     app = make_app(make_service(load_pipeline("my-linker"), "my-linker", None, Limits()), "my-linker")
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
         if "-d" in words:
             headers = dict([words[words.index("-H") + 1].split(": ")])
             answer = client.post(path, content=words[words.index("-d") + 1], headers=headers)
