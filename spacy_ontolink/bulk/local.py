@@ -87,7 +87,7 @@ def _start(open: Open, job: Job, workers: int) -> _Process:
     # Nothing is shared but mapped files, and a fork would carry threads and locks along.
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, open, job), daemon=True)
+    process = context.Process(target=_work, args=(theirs, open, job))  # no daemon: engines may start processes, too
     with _environment({name: str(max(1, n_cores() // workers)) for name in _THREADS}):
         process.start()
     theirs.close()  # else the end of the process would not end the connection
