@@ -36,7 +36,8 @@ from spacy_ontolink.files import read_json
 ROUNDS, DOCUMENTS, SHARD, CHUNK, SEED = 2, 1200, 400, 100, 0
 EVERY = 0.25
 """Seconds between two looks at the workers."""
-CASES = {"hpo": "Human Phenotype Ontology", "mesh": "MeSH, as bc5cdr has it"}
+CASES = ("hpo", "mesh")
+"""The Human Phenotype Ontology, and MeSH as the dictionary of BC5CDR has it."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
