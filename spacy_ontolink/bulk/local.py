@@ -47,7 +47,7 @@ def run_local(open: Open, job: Job, chunks: Sequence[Chunk], workers: int) -> Ge
     A process that dies is replaced, and its chunk is given to another one: the journal sees to it that this ends.
 
     Raises:
-        StateError: Processes die while they open the pipeline.
+        StateError: Processes die while they open the pipeline, and none gets it open.
     """
     waiting, left, stillborn = deque(chunks), len(chunks), 0
     pool: list[_Process] = []
@@ -62,7 +62,7 @@ def run_local(open: Open, job: Job, chunks: Sequence[Chunk], workers: int) -> Ge
                 except (EOFError, OSError):
                     pool.remove(own)
                     own.process.join()
-                    stillborn = 0 if own.ready else stillborn + 1
+                    stillborn += not own.ready
                     if stillborn > job.retries:
                         code = own.process.exitcode
                         raise StateError(Errors.BULK_WORKERS_DIE.format(times=stillborn, code=code)) from None
@@ -70,7 +70,7 @@ def run_local(open: Open, job: Job, chunks: Sequence[Chunk], workers: int) -> Ge
                         waiting.appendleft(own.chunk)
                     continue
                 if message == READY:
-                    own.ready = True
+                    own.ready, stillborn = True, 0
                 else:
                     own.chunk, left = None, left - 1
                     yield message

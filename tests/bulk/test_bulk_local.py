@@ -111,7 +111,8 @@ def test_kills_at_random_moments_lose_and_double_nothing(pipeline, corpus, tmp_p
     driver = start(pipeline, folder, whole, "--engine", "local")
     _, errors = driver.communicate()
     assert driver.returncode == 0, errors
-    run = partial(start, pipeline, folder, killed, "--engine", "local")
+    # As many deaths while the pipeline is opened would end the run with the default.
+    run = partial(start, pipeline, folder, killed, "--engine", "local", "--retries", str(len(KILLS)))
     assert killed_at_random(run, b"spawn_main", KILLS, seed=1) == []
     assert len(rows_of(whole)) == 299
     assert rows_of(killed) == rows_of(whole)
