@@ -108,8 +108,8 @@ the other stages. With a `CachedLLM` around it, not even the answers of unfinish
 NOTE = """Documents are {documents:,} abstracts of the NCBI disease and BC5CDR corpora, mentions are names of the
 ontology, found in the text and then linked; medians of {rounds} rounds that take turns. Rates leave the start out.
 "Load" is the system's load average when a run began: the machine had other work, over which these runs had precedence.
-Where the ratio is below 2, that work and the last chunk, which one worker does while the other has none left, have their
-part in it; they were not told apart. "Per CPU-s" counts the workers' own CPU-seconds, looked at four times a
+Where the ratio is below 2, that work and the last chunk, which one worker does while the other has none left, have
+their part in it; they were not told apart. "Per CPU-s" counts the workers' own CPU-seconds, looked at four times a
 second, so it is rough. PSS counts a shared page in proportion to who shares it; "private" is what one more worker
 costs."""
 COLUMNS = {

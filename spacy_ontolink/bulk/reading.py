@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -19,6 +20,7 @@ from ..documents.reading import docs_of, note_given, open_docbin, own_group, to_
 from ..documents.records import spans_of
 from ..documents.tally import Place
 from ..errors import DataError, Errors
+from ..unpacking import lines_in
 from .job import Job
 from .shards import Chunk, Shard, open_parquet
 
@@ -91,8 +93,12 @@ def read_chunk(chunk: Chunk, job: Job) -> Iterator[Record | Unreadable]:
 
 def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
     with open_source(Path(chunk.shard.path)) as source:
-        source.file.seek(chunk.offset)
-        for number, line in enumerate(islice(source.file, chunk.stop - chunk.start), start=chunk.start):
+        if source.file.seekable():
+            source.file.seek(chunk.offset)
+        else:  # packed: the lines before have to be unpacked
+            collections.deque(islice(source.file, chunk.start), maxlen=0)
+        lines = islice(lines_in(source.file), chunk.stop - chunk.start)
+        for number, line in enumerate(lines, start=chunk.start):
             if line.strip():
                 yield number, line
 
