@@ -15,6 +15,7 @@ from ..documents.formats.sniff import suffix_of
 from ..documents.formats.source import open_source
 from ..documents.reading import open_docbin
 from ..errors import ConfigError, DataError, Errors
+from ..unpacking import lines_in
 
 _PARQUET = (".parquet", ".pq")
 _FORMATS = ("jsonl", "spacy")
@@ -132,7 +133,7 @@ def _scan_lines(path: Path, size: int) -> tuple[list[int], int]:
     """Return the offset of every ``size``-th line, and the number of lines."""
     starts, offset, number = [], 0, -1
     with open_source(path) as source:
-        for number, line in enumerate(source.file):
+        for number, line in enumerate(lines_in(source.file)):
             if number % size == 0:
                 starts.append(offset)
             offset += len(line)
