@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bulk_page import bulk_page
 from common import HERE, RESULTS, percent
 from drift_page import NOTE, drift
 from linking_page import NOTE as LINKING
@@ -294,6 +295,8 @@ def main() -> None:
     (HERE.parent / "docs" / "benchmarks.md").write_text("\n".join([*parts, CHOICES]), encoding="utf-8")
     scale = json.loads((RESULTS / "scale.json").read_text(encoding="utf-8"))
     scale_page(scale, about(scale))
+    bulk = json.loads((RESULTS / "bulk.json").read_text(encoding="utf-8"))
+    bulk_page(bulk, about(bulk))
 
 
 if __name__ == "__main__":

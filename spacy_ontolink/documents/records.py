@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spacy.tokens import Doc, Span
@@ -46,6 +46,12 @@ def mention_records(doc: Doc, spans_key: str | None, k: int) -> list[dict[str, A
         same = given.get(_key(span))
         records.append(_record(span, same.pop(0) if same else None, k))
     return records
+
+
+def probability_of(record: Mapping[str, Any]) -> float | None:
+    """Return how probable the answer of a mention's record is, if its pipeline is calibrated."""
+    best: Mapping[str, Any] = next((one for one in record["candidates"] if one["id"] == record["kb_id"]), {})
+    return best.get("probability")
 
 
 def _key(span: Span) -> tuple[int, int, str]:
