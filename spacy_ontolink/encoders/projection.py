@@ -12,6 +12,7 @@ from ..types import Floats1d, Floats2d, Ints1d
 _PASSES, _PER_ENTITY, _MOST = 3, 2, 200_000  # pairs are drawn so often from each entity; never more than these in all
 _BATCH, _PARENTS = 512, 0.25  # pairs in a step, and pairs of an entity with its parent for each of these
 _TEMPERATURE, _RATE = 0.1, 0.1
+_SEED = 0
 _LEAST_SHARE = 0.05  # of entities with several names; the random start is noise that fewer do not make up for
 
 
@@ -31,7 +32,7 @@ def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix
     Returns:
         The projection, (V, D) float32; D is 0 if too few entities have several names to learn from.
     """
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(_SEED)
     pairs = _Pairs(owner, parents)
     if len(pairs.several) < max(2, _LEAST_SHARE * pairs.n_named):
         return np.zeros((names.shape[1], 0), np.float32)
