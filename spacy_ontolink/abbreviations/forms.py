@@ -24,8 +24,7 @@ def long_forms(text: str) -> dict[str, str]:
     for short, long in list(forms.items()):
         for derived, meaning in _derived(short, long):
             forms.setdefault(derived, meaning)
-    return {short: expand(long, {s: m for s, m in forms.items() if s != short and s in long}) or long
-            for short, long in forms.items()}  # fmt: skip
+    return {short: _written_out(short, long, forms) for short, long in forms.items()}
 
 
 def expand(mention: str, forms: Mapping[str, str]) -> str | None:
@@ -44,6 +43,13 @@ def expand(mention: str, forms: Mapping[str, str]) -> str | None:
         else:
             expanded = re.sub(rf"(?<!\w){re.escape(short)}s?(?!\w)", lambda _, long=long: long, expanded)  # type: ignore[misc]
     return None if expanded == mention or not expanded.strip() else expanded
+
+
+def _written_out(short: str, long: str, forms: Mapping[str, str]) -> str:
+    """Write out the short forms in a long form, but for its own."""
+    return (
+        expand(long, {other: meaning for other, meaning in forms.items() if other != short and other in long}) or long
+    )
 
 
 def _derived(short: str, long: str) -> Iterator[tuple[str, str]]:

@@ -65,7 +65,7 @@ class SurfaceReranker(Stage):
         """Score each distinct mention's candidates over the retriever's rows."""
         from ..space import CandidateScores, Pooling, level
 
-        provider, space = self.provider, self.provider.space
+        space = self.provider.space
         keys = [self._keys(item) for item in items]
         distinct = {key: number for number, key in enumerate(dict.fromkeys(key for own in keys for key in own))}
         queries = [query_of(mention, dict(texts)) for mention, texts, _ in distinct]
