@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ablations_page import NOTE as ABLATIONS
+from ablations_page import ablations
 from common import HERE, RESULTS, percent
 from drift_page import NOTE, drift
 from linking_page import NOTE as LINKING
@@ -216,6 +218,7 @@ SECTIONS = {
         "section above. Tried and left out, since they gained nothing on both: n-grams dropped at random, n-grams of "
         "five letters besides, pairs of words, a hidden layer, definitions as further names.",
     ),
+    "ablations": ("What each mechanism for wording gains", ablations, ABLATIONS),
     "linking": ("Whole pipelines, without and with labels", linking, LINKING),
     "pairs": (
         "Pairs without labels",
