@@ -1,8 +1,11 @@
-# make demo and make test each set up what they need in .venv; both may be repeated.
+# make demo, make test and make docs each set up what they need in .venv; all may be repeated.
 # make demo               builds a pipeline for the Human Phenotype Ontology and links clinical notes with it
 # make test               format, lint, types, tests
 # make test WITH_TORCH=1  also with the extra "transformers": torch and what stands on it (TORCH=... picks a build)
-# make clean              removes what the two made
+# make audit              asks whether packages in .venv have known vulnerabilities
+# make dist               builds the sdist and the wheel, and tries the wheel in an environment of its own
+# make docs               builds the documentation into site/; warnings are errors
+# make clean              removes what all of these made
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
@@ -13,7 +16,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint audit dist docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -26,6 +29,20 @@ lint: $(VENV)/.dev $(if $(filter 1,$(WITH_TORCH)),$(VENV)/.torch)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive spacy_ontolink
+
+audit: $(VENV)/.dev
+	$(BIN)/python scripts/audit.py
+
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python scripts/try_wheel.py dist/*.whl
+
+docs: $(VENV)/.docs
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python scripts/check_site.py site
 
 # The package is installed editable, so that only a change of its metadata installs it again.
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
@@ -36,6 +53,10 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
 $(VENV)/.torch: $(VENV)/.dev
 	$(PIP) '$(TORCH)' 'transformers>=4.50,<6' 'sentence-transformers>=5,<7' 'peft>=0.15'
 	@touch $@
@@ -44,4 +65,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist site .cache demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

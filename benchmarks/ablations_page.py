@@ -7,15 +7,15 @@ from typing import Any
 from common import percent
 
 NOTE = (
-    "One mechanism switched off at a time, on training and development mentions. Gains are with less without, with 95 % "
-    "intervals of the paired bootstrap over documents. 'N-grams only' has nothing random in it. 'Lexical', the default, "
-    "learns its projection from a random start, so what is done to words is a mean over two starts; R@1 differs from "
-    "start to start by more than that gains, and the intervals do not tell of it. 'Ids' are shares of the gold ids of "
-    "composite mentions that were given, and of these mentions with all of theirs given. Composite mentions stay off by "
-    "default, since R@1 does not rise by them. BC5CDR's diseases are linked to MEDIC, those that it knows. Tried and left "
-    "out, since they gained nothing or lost: plural endings cut off, small words left out, possessive endings left out, "
-    "names that equal a mention but for spelling, order and plurals put first, a projection that starts from singular "
-    "vectors, and one without the n-grams that no pair has."
+    "One mechanism switched off at a time, on training and development mentions. Gains are with less without, with 95"
+    " % intervals of the paired bootstrap over documents. 'N-grams only' has nothing random in it. 'Lexical', the "
+    "default, learns its projection from a random start, so what is done to words is a mean over two starts; R@1 "
+    "differs from start to start by more than that gains, and the intervals do not tell of it. 'Ids' are shares of "
+    "the gold ids of composite mentions that were given, and of these mentions with all of theirs given. Composite "
+    "mentions stay off by default, since R@1 does not rise by them. BC5CDR's diseases are linked to MEDIC, those that"
+    " it knows. Tried and left out, since they gained nothing or lost: plural endings cut off, small words left out, "
+    "possessive endings left out, names that equal a mention but for spelling, order and plurals put first, a "
+    "projection that starts from singular vectors, and one without the n-grams that no pair has."
 )
 
 

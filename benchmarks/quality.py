@@ -22,6 +22,7 @@ import spacy
 from common import CharTfidf, parser, read_gold, recalls, save
 
 from spacy_ontolink.cli.evaluate import measure
+from spacy_ontolink.encoders.aligned import make_aligned_encoder
 from spacy_ontolink.encoders.definitions import make_definition_encoder
 from spacy_ontolink.encoders.hybrid import make_hybrid_encoder
 from spacy_ontolink.encoders.lexical import make_lexical_encoder
@@ -56,7 +57,7 @@ def encoders(minilm: str | None) -> dict[str, Callable[[], Encoder]]:
         return {"n-grams only": make_lexical_encoder, "lexical": make_default}
     return {
         "MiniLM": lambda: SharedRows(minilm),
-        "hybrid": lambda: make_hybrid_encoder(make_default(), SharedRows(minilm)),
+        "hybrid": lambda: make_hybrid_encoder(make_default(), make_aligned_encoder(SharedRows(minilm))),
     }
 
 

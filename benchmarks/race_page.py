@@ -15,10 +15,11 @@ DENSE = ("MiniLM, exact",)
 NOTE = """Every method gets the same names and the same mentions, in a process and an environment of its own, and gives
 64 entities back; a file for each is in `benchmarks/racing/peers/`. Mentions are looked up by their text alone, each
 distinct text once; "in documents" are the ways to read the text around them, ours and scispaCy's, with long forms in
-place of abbreviations. hpo_synonyms: a fifth of HPO's EXACT synonyms, taken out of it. Of `ontolink`, trained n-grams
-are learned from the names of the ontology alone, training included in building; hybrids add n-grams to these or to
-MiniLM. All is as shipped: scispaCy's index (built by 60 threads, all counted) and Gilda's normalisation. scispaCy is
-given three names to search for each entity wanted, other searches by names eight.
+place of abbreviations. Nobody gets the hierarchy, so that the default encoder learns from synonyms alone. hpo_synonyms:
+a fifth of HPO's EXACT synonyms, taken out of it. Of `ontolink`, trained n-grams are learned from the names of the
+ontology alone, training included in building; hybrids add the lexical encoder to these or to MiniLM, which is then
+aligned with the synonyms. All is as shipped: scispaCy's index (built by 60 threads, all counted) and Gilda's
+normalisation. scispaCy is given three names to search for each entity wanted, other searches by names eight.
 
 Build and search are CPU-seconds of all threads, reading files and importing libraries left out; the fastest of up to
 three searches counts. Memory is the most that the process held, libraries included. Ratios are to the one of ours that

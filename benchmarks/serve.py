@@ -60,7 +60,7 @@ class Client:
         host, port = address.removeprefix("http://").rsplit(":", 1)
         self.host, self.port = host, int(port)
         self.requests = [
-            b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+            b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
             % (len(body), body)
             for body in bodies
         ]
@@ -87,7 +87,7 @@ class Client:
 
     async def cpu(self) -> float:
         """Return the CPU-seconds of the server."""
-        _, body = await self.ask(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        _, body = await self.ask(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         return float(re.search(rb"^process_cpu_seconds_total (\S+)", body, re.MULTILINE)[1])  # type: ignore[index]
 
     async def closed(self, clients: int, seconds: float) -> dict[str, float]:

@@ -86,6 +86,7 @@ class Warnings(messages.ServiceWarnings):
 class Errors(
     messages.CorpusMessages,
     messages.EvaluationMessages,
+    messages.ModelMessages,
     messages.ReaderMessages,
     messages.ServiceMessages,
     messages.TrainingMessages,

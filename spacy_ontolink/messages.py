@@ -51,6 +51,14 @@ class TrainingMessages:
     )
 
 
+class ModelMessages:
+    """Message templates of model folders."""
+
+    MODULE_REFUSED = (
+        "it names the module '{name}', which is code of its own; of sentence-transformers, it may have: {known}"
+    )
+
+
 class ServiceMessages:
     """Message templates of ``service`` and ``ontolink serve``."""
 
@@ -66,6 +74,7 @@ class ServiceMessages:
     TOO_MANY = "{n:,} {what} in one request, at most {most:,}; send several smaller ones."
     K_TOO_HIGH = "k: {k} candidates were asked for, this pipeline finds at most {most}"
     BAD_DOCUMENT = "This document cannot be used: {reason}."
+    NOT_OUR_NAME = "This server does not answer to the name '{host}'; start it with --allow-host for that."
     BUSY = "Too many documents wait already; ask again in {seconds} s."
     NOT_IN_TIME = "Not answered within {seconds:g} seconds; send fewer or shorter documents at once."
     NOT_BEGUN = "The server was too busy to begin within {seconds:g} seconds; ask again."

@@ -131,6 +131,9 @@ def make_llm_reformulator(
         hypernym: The prompt for the broader term.
         domain: What the prompts say that the texts are about.
         max_words: An answer with more words than these is no name.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.1: query reformulation.
     """
     return LLMReformulator(llm, standard_name=standard_name, hypernym=hypernym, domain=domain, max_words=max_words)
 

@@ -54,6 +54,16 @@ def one_line(text: str) -> str:
     return " ".join(_SURROGATE.sub("\ufffd", text).split())
 
 
+def printable(text: str, keep: str = "") -> str:
+    """Replace by spaces what a terminal would obey, such as escape sequences in the names of an ontology.
+
+    Args:
+        text: Whatever a file says.
+        keep: Characters that stay, such as line ends.
+    """
+    return "".join(character if character.isprintable() or character in keep else " " for character in text)
+
+
 def percent(value: float | None, unit: str = "") -> str:
     """Write a share as a percentage, by default without its sign."""
     return "–" if value is None else f"{100 * value:.1f}{unit}"

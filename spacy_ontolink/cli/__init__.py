@@ -15,6 +15,7 @@ import typer
 from .. import __version__
 from ..errors import OntolinkError
 from .build import build
+from .console import say
 from .convert import convert
 from .demo import demo
 from .evaluate import evaluate
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"ontolink: {' '.join(message.split())}", err=True)
+    say(f"ontolink: {' '.join(message.split())}")
     sys.exit(code)
 
 
@@ -92,7 +93,7 @@ class _Warnings(logging.Handler):
     """Shows the library's warnings in the style of everything else on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(f"ontolink: {record.getMessage()}", err=True)
+        say(f"ontolink: {record.getMessage()}")
 
 
 def _show_warnings() -> None:

@@ -56,8 +56,8 @@ def build(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="spaCy config with all settings, as in configs/, in place of those above; its kb_loader "
-            "reads the ONTOLOGY."
+            help="spaCy config with all settings in place of those above, or the name of one of the library's; its "
+            "kb_loader reads the ONTOLOGY."
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
@@ -66,10 +66,12 @@ def build(
     """Build a pipeline that links to one or more ontologies."""
     from ..errors import DataError, Errors
     from .building import check_parts, configured_loaders, fill, read_all
+    from .configs import find_config
     from .console import bar, step
     from .pipelines import check_free
 
     start = time.perf_counter()
+    config = find_config(config) if config else None
     for path in [*ontologies, *(names or []), *([config] if config else [])]:
         if not path.exists():
             raise DataError(Errors.FILE_MISSING.format(path=path))
@@ -119,7 +121,9 @@ def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
             reason = "give the dense part, a folder or name of a sentence encoder, with --encoder"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one="--hybrid", other="--encoder lexical", reason=reason))
         return lexical
-    parts = {"lexical": lexical, "dense": dense, "weight": weight}
+    parts: dict[str, Any] = {"lexical": lexical, "dense": dense, "weight": weight}
+    if kind == "SentenceEncoder":  # the other is trained on the ontology's synonyms already
+        parts["dense"] = {"@ontolink_encoders": "spacy-ontolink.AlignedEncoder.v1", "encoder": dense}
     return {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", **parts} if hybrid else dense
 
 

@@ -19,7 +19,7 @@ Report = Callable[[int, int], None]
 
 _LEXICAL = ("spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.SynonymEncoder.v1")
 _DENSE = tuple(f"spacy-ontolink.{kind}Encoder.v1" for kind in ("Sentence", "Ngram", "Bi"))
-_DEFINITION = "spacy-ontolink.DefinitionEncoder.v1"
+_WRAPPERS = tuple(f"spacy-ontolink.{kind}Encoder.v1" for kind in ("Definition", "Aligned"))
 _FAISS, _INVERTED = "spacy-ontolink.FaissIndex.v1", "spacy-ontolink.InvertedIndex.v1"
 
 
@@ -42,7 +42,7 @@ def check_parts(nlp: Language) -> None:
     for name in retrievers(nlp):
         config = nlp.get_pipe_config(name)
         index, encoder = config["index"], config["encoder"]
-        while encoder.get("@ontolink_encoders") == _DEFINITION:
+        while encoder.get("@ontolink_encoders") in _WRAPPERS:
             encoder = encoder["encoder"]
         made, kind = encoder.get("@ontolink_encoders"), index.get("@ontolink_indexes")
         if made in _LEXICAL and kind == _FAISS:

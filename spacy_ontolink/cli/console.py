@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from ..text import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,8 +20,8 @@ Item = TypeVar("Item")
 
 
 def say(text: str) -> None:
-    """Print a line to standard error."""
-    typer.echo(text, err=True)
+    """Print lines to standard error."""
+    typer.echo(printable(text, keep="\n"), err=True)
 
 
 @contextmanager

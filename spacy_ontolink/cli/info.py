@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..text import printable
 from .reading import COLUMNS_HELP, OPTION_HELP, OntologyFormat, reading_settings
 
 
@@ -23,7 +24,7 @@ def info(
 ) -> None:
     """Count entities, names, depth and ambiguous names; show warnings."""
     facts = describe(path, reading_settings(format, columns, option, strict=False))
-    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else layout(facts))
+    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else printable(layout(facts), keep="\n"))
 
 
 def describe(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ FORMS = "openai:MODEL@ENDPOINT, transformers:FOLDER_OR_NAME, llamacpp:FILE.gguf,
 MAX_NEW_TOKENS = 128
 """Tokens of an answer with a short form: a list of names is longer than one name."""
 _KEY = "@ontolink_llms"
+_ADDRESS = re.compile(r"@([A-Za-z][A-Za-z+]*://.*)")
 
 
 def make_llm(given: str) -> LLM:
@@ -46,10 +48,8 @@ def _from_short(given: str) -> dict[str, Any]:
     if not rest.strip():
         raise ConfigError(Errors.LLM_FORM.format(given=given, forms=FORMS))
     if kind == "openai":
-        model, at, endpoint = rest.rpartition("@")
-        if not at or "://" not in endpoint:  # the name of a model may have an @ in it
-            model, endpoint = rest, ""
-        where = {"endpoint": endpoint} if endpoint else {}
+        address = _ADDRESS.search(rest)  # the name of a model may have an @ in it, and so may a bad address
+        model, where = (rest[: address.start()], {"endpoint": address[1]}) if address else (rest, {})
         return {_KEY: "spacy-ontolink.OpenAI.v1", "model": model, "max_new_tokens": MAX_NEW_TOKENS, **where}
     if kind == "transformers":
         return {_KEY: "spacy-ontolink.Transformers.v1", "model": rest, "max_new_tokens": MAX_NEW_TOKENS}

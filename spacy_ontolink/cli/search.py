@@ -22,6 +22,7 @@ def search(
     """Show what a mention may mean, best first."""
     from ..documents import SPANS_KEY
     from ..errors import DataError, Errors
+    from ..text import printable
     from .mentions import run
     from .pipelines import adjust, load_pipeline, only_retriever
 
@@ -47,4 +48,4 @@ def search(
         matched = (
             "" if candidate["matched"] == candidate["name"] else f"  ({candidate['scope']}: {candidate['matched']})"
         )
-        typer.echo(f"{candidate['score']:7.4f}  {candidate['id']:<{wide}}  {candidate['name']}{matched}")
+        typer.echo(printable(f"{candidate['score']:7.4f}  {candidate['id']:<{wide}}  {candidate['name']}{matched}"))

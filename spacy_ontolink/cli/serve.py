@@ -43,6 +43,14 @@ def serve(
     max_documents: Annotated[int, typer.Option(min=1, help="Most documents in a request.")] = 256,
     max_body: Annotated[int, typer.Option(min=1, help="Most bytes of a request.")] = 1_000_000,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to answer a request.")] = 30.0,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name in the header Host to answer to, beside those of this machine; may be given several times "
+            "[default: any, if --host is not of this machine]",
+        ),
+    ] = None,
 ) -> None:
     """Answer requests over HTTP: /link, /search, /health, /metrics, and /docs about them."""
     from ..errors import Warnings, require
@@ -56,10 +64,11 @@ def serve(
     from ..service.settings import Limits
 
     start = time.perf_counter()
-    limits = Limits(batch_size, batch_wait / 1000, queue, max_documents, max_body, timeout)
     with bind(host, port) as bound:  # before the pipeline, which may take long to open
-        service = make_service(load_pipeline(pipeline), pipeline, mentions, limits)
         address, only_here = address_of(bound)
+        names = frozenset(map(str.lower, allow_host or ())) if allow_host or only_here else None
+        limits = Limits(batch_size, batch_wait / 1000, queue, max_documents, max_body, timeout, names)
+        service = make_service(load_pipeline(pipeline), pipeline, mentions, limits)
         if not only_here:
             logger.warning(Warnings.EXPOSED.format(address=address))
         opened = seconds(time.perf_counter() - start)

@@ -12,7 +12,11 @@ WITH_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Lets a command take any setting of its config, such as ``--training.learning_rate 1e-5``."""
 
 ConfigFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="A .cfg like those in configs/; --block.setting VALUE changes it.")
+    Path,
+    typer.Argument(
+        metavar="CONFIG",
+        help="A .cfg, or the name of one of the library's (docs/training.md); --block.setting VALUE changes it.",
+    ),
 ]
 PairFiles = Annotated[
     list[Path] | None,
@@ -32,10 +36,11 @@ def retriever(
 
     A training that was cut short goes on when the same command is given again.
     """
+    from .configs import find_config
     from .train_retriever import train_retriever
 
     settings, files = split(context.args)
-    train_retriever(config, [*(pairs or []), *files], output, settings, overwrite)
+    train_retriever(find_config(config), [*(pairs or []), *files], output, settings, overwrite)
 
 
 @train.command(context_settings=WITH_SETTINGS)
@@ -56,12 +61,13 @@ def reranker(
 
     A training that was cut short goes on when the same command is given again.
     """
+    from .configs import find_config
     from .train_reranker import train_reranker
 
     settings, files = split(context.args)
     given = [f"--data.pipeline={pipeline}"] if pipeline else []
     given += ["--model.merge=true"] if merge else []
-    train_reranker(config, [*(pairs or []), *files], output, [*given, *settings], overwrite)
+    train_reranker(find_config(config), [*(pairs or []), *files], output, [*given, *settings], overwrite)
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], list[Path]]:

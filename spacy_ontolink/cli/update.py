@@ -53,6 +53,7 @@ def update(
     """Move a pipeline to a new release of its ontology: all settings stay, and rows that stay are not encoded again."""
     from ..errors import DataError, Errors
     from ..files import replacing
+    from ..text import printable
     from .build import _refuse
     from .console import bar, say, seconds, step
     from .link_files import jobs_of, lead_on, summary
@@ -95,7 +96,7 @@ def update(
                 nlp.to_disk(stack.enter_context(replacing(out)))
     for name in names:
         if name in updates:
-            typer.echo(layout(name, updates[name]))
+            typer.echo(printable(layout(name, updates[name]), keep="\n"))
         else:
             say(f"{name}: nothing to do, this is the ontology that it has")
     for job in jobs:

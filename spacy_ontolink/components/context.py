@@ -66,6 +66,9 @@ def make_context_rerank(
         cascade_margin: Pass over mentions whose first candidate leads by this much in the scores so far; null for
             none. Mentions passed over keep their answer, and have no score of this stage.
         batch_size: The most documents whose mentions are scored together.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.2: the contextual reranker; Sci-ZSEL (arXiv 2609.00228), section 4.
     """
     settings = ContextSettings(
         top_n=top_n,

@@ -157,6 +157,9 @@ def make_fuse(
         calibration: What makes probabilities of scores, as ``ontolink tune`` writes it; null for none.
         threshold: A first candidate that is less probable gives "NIL"; null for no threshold.
         batch_size: The most documents whose mentions are decided together.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.3: the weighted sum of z-scores. Calibration and threshold are not in it.
     """
     return Fuser(
         name,

@@ -112,6 +112,9 @@ def make_retriever(
             knows them better than the whole, the best entity of each comes first.
         n_context: Tokens to either side of a mention shown to an encoder that uses context.
         n_sents: Sentences to either side of the mention's own to which that context is confined; null for no limit.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.1: the query mix and pooling over the hierarchy.
     """
     settings = RetrieverSettings(
         k=k,

@@ -14,7 +14,7 @@ from .spans import NIL, candidate_ids, read_spans
 
 
 def make_linking_scorer() -> Callable[..., dict[str, Any]]:
-    """Make the scorer ``spacy-ontolink.linking_scorer.v1``."""
+    """Make the scorer of ids, and of how often the candidates hold the right one."""
     return linking_score
 
 

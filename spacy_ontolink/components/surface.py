@@ -119,6 +119,9 @@ def make_surface_rerank(
         pooling: Weight of the neighbours in the hierarchy in an entity's rows (lambda).
         name_pooling: Weight of the entity's other names in the row of each of its names.
         batch_size: The most documents whose mentions are scored together.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.2: the surface-form reranker.
     """
     settings = SurfaceSettings(weights=weights, pooling=pooling, name_pooling=name_pooling)
     return SurfaceReranker(name, settings, upstream=upstream, batch_size=batch_size, nlp=nlp)

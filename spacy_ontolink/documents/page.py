@@ -11,35 +11,25 @@ from spacy import displacy
 from spacy.tokens import Doc
 
 from ..components.spans import NIL
+from ..pages import page_head
 from .records import document_id, spans_of
 
 LINKED, UNLINKED = "#c9e7d5", "#e5e5e5"
 
-HEAD = """<!DOCTYPE html>
-<html lang="{lang}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ max-width: 60rem; margin: 3rem auto; padding: 0 1.5rem; color: #222; background: #fff;
-       font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
-h1 {{ font-size: 1.4rem; }}
-h2 {{ font-size: .85rem; color: #777; font-weight: normal; margin: 2rem 0 .3rem; }}
-.entities {{ line-height: 2.6 !important; }}
-mark {{ box-decoration-break: clone; -webkit-box-decoration-break: clone; }}
-mark a {{ text-decoration: underline !important; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
+STYLE = """body { max-width: 60rem; margin: 3rem auto; padding: 0 1.5rem; color: #222; background: #fff;
+       font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.4rem; }
+h2 { font-size: .85rem; color: #777; font-weight: normal; margin: 2rem 0 .3rem; }
+.entities { line-height: 2.6 !important; }
+mark { box-decoration-break: clone; -webkit-box-decoration-break: clone; }
+mark a { text-decoration: underline !important; }
 """
 FOOT = "</body>\n</html>\n"
 
 
 def head(title: str, lang: str) -> str:
     """Return the page down to the first document."""
-    return HEAD.format(title=escape(title), lang=escape(lang or "en"))
+    return page_head(title, STYLE, lang)
 
 
 def figure(doc: Doc, spans_key: str | None, link: Callable[[str], str], records: Sequence[dict[str, Any]]) -> str:

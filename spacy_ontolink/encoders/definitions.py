@@ -92,5 +92,9 @@ class DefinitionEncoder:
 
 
 def make_definition_encoder(encoder: Encoder) -> DefinitionEncoder:
-    """Make ``spacy-ontolink.DefinitionEncoder.v1``, which adds definitions to the rows of ``encoder``."""
+    """Make a ``DefinitionEncoder``, which adds a row for each entity's definition.
+
+    Args:
+        encoder: What encodes names, mentions and definitions alike.
+    """
     return DefinitionEncoder(encoder)

@@ -114,7 +114,13 @@ class HybridEncoder:
 
 
 def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.6) -> HybridEncoder:
-    """Make a ``HybridEncoder`` of two encoders; ``weight`` is the share of the dense one."""
+    """Make a ``HybridEncoder`` of two encoders, whose cosines are mixed.
+
+    Args:
+        lexical: An encoder of n-grams.
+        dense: Any other encoder with a row for each name.
+        weight: Share of the dense one in the cosine, from 0 to 1.
+    """
     return HybridEncoder(lexical, dense, weight=weight)
 
 

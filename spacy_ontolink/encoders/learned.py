@@ -100,7 +100,11 @@ class NgramEncoder:
 
 
 def make_ngram_encoder(model: str) -> NgramEncoder:
-    """Make ``spacy-ontolink.NgramEncoder.v1`` of a folder that ``ontolink train`` wrote; loads nothing yet."""
+    """Make an ``NgramEncoder``, whose n-grams were trained on an ontology's names; loads nothing yet.
+
+    Args:
+        model: A folder that ``ontolink train retriever`` wrote with ``configs/train_ngrams.cfg``.
+    """
     return NgramEncoder(model)
 
 

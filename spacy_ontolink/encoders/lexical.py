@@ -128,5 +128,10 @@ class LexicalEncoder:
 
 
 def make_lexical_encoder(size: int = 3, beginnings: Sequence[int] = (1, 4)) -> LexicalEncoder:
-    """Make ``spacy-ontolink.LexicalEncoder.v1``; see ``LexicalEncoder``."""
+    """Make a ``LexicalEncoder``, which weighs character n-grams by TF-IDF.
+
+    Args:
+        size: Characters of an n-gram, 3 to 8.
+        beginnings: How many first letters of each word count as n-grams of their own, 1 to 8 each.
+    """
     return LexicalEncoder(size, beginnings)

@@ -1,4 +1,4 @@
-"""A projection of sparse names to a few dimensions, in which the names of one entity are near: learned with numpy."""
+"""Linear maps that bring the names of one entity together: learned with numpy, while a pipeline is built."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..types import Floats1d, Floats2d, Ints1d
+from ..vectors import Block
 
-_PASSES, _PER_ENTITY, _MOST = 3, 2, 200_000  # pairs are drawn so often from each entity; never more than these in all
+_PASSES, _PER_ENTITY = 3, 2  # pairs are drawn so often from each entity
+_MOST = 200_000  # pairs in all
 _BATCH, _PARENTS = 512, 0.25  # pairs in a step, and pairs of an entity with its parent for each of these
-_TEMPERATURE, _RATE = 0.1, 0.1
 _SEED = 0
 _LEAST_SHARE = 0.05  # of entities with several names; the random start is noise that fewer do not make up for
 
 
 def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix, dimensions: int) -> Floats2d:
-    """Learn to tell the names of one entity from those of others.
+    """Learn to tell the names of one entity from those of others, in a few dimensions.
 
     It starts from random signs, which keep cosines up to noise, and minimises the cross-entropy of a name's partner
     among all names of a batch, by AdaGrad. The partner is another name of its entity or, for some, a parent's name.
@@ -34,16 +35,50 @@ def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix
     """
     random = np.random.default_rng(_SEED)
     pairs = _Pairs(owner, parents)
-    if len(pairs.several) < max(2, _LEAST_SHARE * pairs.n_named):
+    if not pairs.enough:
         return np.zeros((names.shape[1], 0), np.float32)
     signs = random.integers(0, 2, (names.shape[1], dimensions)) * 2 - 1
-    projection: Floats2d = (signs / np.sqrt(dimensions)).astype(np.float32)
-    squares = np.full_like(projection, 1e-8)
-    for done, left, right in pairs.batches(random):
-        gradient = _gradient(projection, names[left], names[right], owner[left], owner[right])
+    start: Floats2d = (signs / np.sqrt(dimensions)).astype(np.float32)
+    return _descend(start, names, owner, pairs, random, temperature=0.1, rate=0.1, least=0)
+
+
+def learn_alignment(names: Floats2d, owner: Ints1d, parents: sp.csr_matrix) -> Floats2d:
+    """Learn the same as a map of a dense space onto itself, which starts from the map that changes nothing.
+
+    A small ontology is gone over more often than by ``learn_projection``: there is no noise of a random start to grow.
+
+    Args:
+        names: N names of unit length, (N, D).
+        owner: The entity number of each, ascending, (N,).
+        parents: The parents of each entity, (E, E).
+
+    Returns:
+        The map, (D, D) float32; the identity if too few entities have several names to learn from.
+    """
+    pairs, start = _Pairs(owner, parents), np.eye(names.shape[1], dtype=np.float32)
+    if not pairs.enough:
+        return start
+    return _descend(start, names, owner, pairs, np.random.default_rng(0), temperature=0.05, rate=0.03, least=30_000)
+
+
+def _descend(
+    start: Floats2d,
+    names: Block,
+    owner: Ints1d,
+    pairs: _Pairs,
+    random: np.random.Generator,
+    *,
+    temperature: float,
+    rate: float,
+    least: int,
+) -> Floats2d:
+    """Minimise the cross-entropy by AdaGrad; the rate falls to zero over the second half."""
+    matrix, squares = start.copy(), np.full_like(start, 1e-8)
+    for done, left, right in pairs.batches(random, least):
+        gradient = _gradient(matrix, names[left], names[right], owner[left], owner[right], np.float32(temperature))
         squares += gradient * gradient
-        projection -= np.float32(_RATE * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
-    return projection
+        matrix -= np.float32(rate * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
+    return matrix
 
 
 class _Pairs:
@@ -52,19 +87,21 @@ class _Pairs:
     Attributes:
         n_named: How many entities have names.
         several: The numbers of those with several.
+        enough: Whether these are enough to learn from.
     """
 
     def __init__(self, owner: Ints1d, parents: sp.csr_matrix) -> None:
         self._first = np.searchsorted(owner, np.arange(parents.shape[0]))
         self._count = np.searchsorted(owner, np.arange(parents.shape[0]), side="right") - self._first
         self.n_named, self.several = int((self._count > 0).sum()), np.flatnonzero(self._count > 1)
+        self.enough = len(self.several) >= max(2, _LEAST_SHARE * self.n_named)
         child, parent = parents.nonzero()
         named = (self._count[child] > 0) & (self._count[parent] > 0)
         self._children, self._parents = child[named], parent[named]
 
-    def batches(self, random: np.random.Generator) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-        """Yield the share of pairs that came before, and pairs of positions, left and right."""
-        total = min(_PASSES * _PER_ENTITY * len(self.several), _MOST)
+    def batches(self, random: np.random.Generator, least: int) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+        """Yield the share of pairs that came before, and positions, left and right, of at least ``least`` pairs."""
+        total = min(max(_PASSES * _PER_ENTITY * len(self.several), least), _MOST)
         order = np.concatenate([random.permutation(self.several) for _ in range(-(-total // len(self.several)))])
         for start in range(0, total, _BATCH):
             entity = order[start : min(start + _BATCH, total)]
@@ -80,18 +117,18 @@ class _Pairs:
 
 
 def _gradient(
-    projection: Floats2d, left: sp.csr_matrix, right: sp.csr_matrix, left_owner: Ints1d, right_owner: Ints1d
+    matrix: Floats2d, left: Block, right: Block, left_owner: Ints1d, right_owner: Ints1d, temperature: np.float32
 ) -> Floats2d:
     """The gradient of the mean cross-entropy of each left name's partner among all right names, (V, D)."""
-    (one, one_length), (other, other_length) = _unit(left @ projection), _unit(right @ projection)
-    scores = one @ other.T / np.float32(_TEMPERATURE)
+    (one, one_length), (other, other_length) = _unit(left @ matrix), _unit(right @ matrix)
+    scores = one @ other.T / temperature
     same = left_owner[:, None] == right_owner  # another name of the same entity is no mistake
     np.fill_diagonal(same, False)
     scores[same] = -np.inf
     share = np.exp(scores - scores.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     share[np.diag_indices(len(share))] -= 1
-    share /= np.float32(len(share) * _TEMPERATURE)
+    share /= np.float32(len(share)) * temperature
     one_slope = _tangent(one, share @ other) / one_length
     other_slope = _tangent(other, share.T @ one) / other_length
     return np.asarray(left.T @ one_slope + right.T @ other_slope, np.float32)

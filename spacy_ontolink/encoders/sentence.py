@@ -156,7 +156,19 @@ def make_sentence_encoder(
     batch_size: int = 64,
     max_length: int | None = None,
 ) -> SentenceEncoder:
-    """Make a ``SentenceEncoder`` from a folder or hub name; loads nothing yet."""
+    """Make a ``SentenceEncoder`` from a folder or hub name; loads nothing yet.
+
+    Args:
+        model: A sentence-transformers or Hugging Face model: a folder, or a name on the hub.
+        pooling: How token vectors become one, "mean" or "cls"; null for what the model says.
+        device: "auto", "cpu", "cuda" or the like.
+        dtype: "auto" means bfloat16 on a GPU that computes in it, else float32.
+        batch_size: Names encoded at a time.
+        max_length: Tokens of a name at most; null for what the model says.
+
+    Source:
+        The one tower of PILOT (section 3.1), with a row for each name.
+    """
     return SentenceEncoder(
         model, pooling=pooling, device=device, dtype=dtype, batch_size=batch_size, max_length=max_length
     )

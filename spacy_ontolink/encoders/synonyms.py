@@ -132,5 +132,11 @@ class SynonymEncoder:
 
 
 def make_synonym_encoder(encoder: Encoder, dimensions: int = 64, weight: float = 0.5) -> SynonymEncoder:
-    """Make ``spacy-ontolink.SynonymEncoder.v1``, which learns from synonyms beside the n-grams of ``encoder``."""
+    """Make a ``SynonymEncoder``, which learns from the ontology's synonyms beside the n-grams of ``encoder``.
+
+    Args:
+        encoder: What counts n-grams; of one sparse block.
+        dimensions: Dimensions of the projection that is learned when the ontology is built.
+        weight: Share of the projected part in the cosine, from 0 to 1.
+    """
     return SynonymEncoder(encoder, dimensions, weight)

@@ -8,13 +8,19 @@ from ..errors import ConfigError, Errors
 from ..models.devices import import_torch, pick_device, quiet, runs_low
 from ..models.folder import ModelFolder
 
+MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "WeightedLayerPooling",
+           "StaticEmbedding")  # fmt: skip
+"""What a sentence-transformers folder may consist of. Others read names of classes from files, and import them."""
+
 
 def load_model(folder: ModelFolder, pooling: str | None, max_length: int | None, device: str, dtype: str) -> Any:
     """Load a ``SentenceTransformer`` from a folder: offline, without pickles or code of its own, without chatter.
 
     Raises:
-        ConfigError: The folder cannot be loaded.
+        ConfigError: The folder cannot be loaded, or names a module that is none of ``MODULES``.
     """
+    for module in folder.modules:
+        check_module(folder, str(module.get("type", "")))
     import_torch()
     device = pick_device(device)
     try:
@@ -36,6 +42,18 @@ def load_model(folder: ModelFolder, pooling: str | None, max_length: int | None,
     if max_length is not None:
         model.max_seq_length = max_length
     return (model.bfloat16() if runs_low(dtype, device) else model.float()).eval()
+
+
+def check_module(folder: ModelFolder, name: str) -> None:
+    """Refuse a module that would run code: some versions of sentence-transformers import any that a folder names.
+
+    Raises:
+        ConfigError: It is none of ``MODULES``.
+    """
+    package, _, kind = name.rpartition(".")
+    if package.partition(".")[0] != "sentence_transformers" or kind not in MODULES:
+        reason = Errors.MODULE_REFUSED.format(name=name, known=", ".join(MODULES))
+        raise ConfigError(Errors.MODEL_UNLOADABLE.format(path=folder.path, reason=reason))
 
 
 def _pool(model: Any, pooling: str, folder: ModelFolder) -> None:

@@ -97,5 +97,9 @@ class AutoIndex:
 
 
 def make_auto_index(exact_rows: int = INVERTED_ROWS) -> AutoIndex:
-    """Make ``spacy-ontolink.AutoIndex.v1``; see ``AutoIndex``."""
+    """Make an ``AutoIndex``, which is exact for few rows and chooses an approximate index for many.
+
+    Args:
+        exact_rows: Up to so many rows, all are compared.
+    """
     return AutoIndex(exact_rows)

@@ -136,5 +136,9 @@ def _merge(found: list[Hits], k: int) -> Hits:
 
 
 def make_exact_index(block_rows: int = _ROWS) -> ExactIndex:
-    """Make ``spacy-ontolink.ExactIndex.v1``; see ``ExactIndex``."""
+    """Make an ``ExactIndex``, which compares each query with every row.
+
+    Args:
+        block_rows: Rows compared at a time, which bounds memory.
+    """
     return ExactIndex(block_rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +16,8 @@ from .checking import advise, measure_recall, sample_rows
 from .exact import ExactIndex
 from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engine
 from .inverted import InvertedIndex
-from .ranking import no_hits, search_in_batches
-from .recent import RecentMasks
+from .masking import Mask, MaskedSearch
+from .ranking import no_hits
 from .rescoring import EntityScorer
 
 INDEX, FACTS, BESIDE = "index.faiss", "index.json", "beside"
@@ -27,16 +26,7 @@ _OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0}
 _MARGIN = 32  # rows fetched beyond that
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
-_EXACT_ROWS = 20_000  # so few allowed rows are scored faster than a graph or list is filtered
 _log = logging.getLogger(__name__)
-
-
-class _Mask(NamedTuple):
-    """The entities that a search may return, and their rows."""
-
-    allowed: Bools1d
-    rows: Bools1d
-    n_rows: int
 
 
 class FaissIndex:
@@ -84,7 +74,6 @@ class FaissIndex:
         self.flat_below, self.checked = flat_below, checked
         self._engine: Engine | None = None
         self._facts: dict[str, object] = {}
-        self._masks: RecentMasks[_Mask] = RecentMasks()
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Train and fill the index, and measure its recall on a sample of the rows.
@@ -103,7 +92,7 @@ class FaissIndex:
         self._facts = {"kind": plan.kind, "quantiser": plan.quantiser, "asked": self.plan.name, "rows": len(dense),
                        "dimension": dense.shape[1], "nlist": self._engine.lists}  # fmt: skip
         queries = sample_rows(self._vectors, self.checked, plan.seed)
-        self._facts["recall"] = recall = measure_recall(self, self._exact, queries)
+        self._facts["recall"] = recall = measure_recall(self, self._masked.exact, queries)
         advise(_log, plan.name, recall, "raise nprobe or ef_search, or use another quantiser")
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
@@ -116,11 +105,10 @@ class FaissIndex:
             raise StateError(Errors.NOT_BUILT)
         if queries.dims != self._vectors.dims:
             raise StateError(Errors.DIMENSIONS.format(queries=queries.dims, rows=self._vectors.dims))
-        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
-        if mask is not None and mask.n_rows <= _EXACT_ROWS:
-            return self._exact.search(queries, k, allowed)
         engine = self._engine
-        return search_in_batches(lambda batch: self._search(batch, k, mask, engine), queries, _QUERIES, k)
+        return self._masked.search(
+            lambda some, mask: self._search(some, k, mask, engine), queries, k, allowed, _QUERIES
+        )
 
     def to_disk(self, path: Path) -> None:
         """Write the faiss index and its facts into the folder ``path``; the rows are kept elsewhere."""
@@ -175,10 +163,8 @@ class FaissIndex:
         self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
-        self._exact = ExactIndex()
-        self._exact.build(rows, n_entities)
+        self._masked = MaskedSearch(rows, n_entities)
         self._beside = self._index_beside(self._others(rows.vectors))
-        self._masks.clear()
 
     def _index_beside(self, others: Vectors | None) -> Index | None:
         """An unbuilt index for the other blocks, inverted for so many rows that looking up is faster."""
@@ -195,16 +181,12 @@ class FaissIndex:
         others = vectors.blocks[: self._place] + vectors.blocks[self._place + 1 :]
         return Vectors(others) if others else None
 
-    def _mask(self, allowed: Bools1d) -> _Mask:
-        rows = allowed[self._owner]
-        return _Mask(allowed, rows, int(rows.sum()))
-
     def _nprobe(self, share: float) -> int:
         """Lists to visit; more when only a share of the rows is allowed, since each then yields less."""
         lists = self._engine.lists if self._engine else 0
         return min(lists, int((self.nprobe or max(16, lists // 8)) / max(share, 0.125)))
 
-    def _search(self, queries: Vectors, k: int, mask: _Mask | None, engine: Engine) -> Hits:
+    def _search(self, queries: Vectors, k: int, mask: Mask | None, engine: Engine) -> Hits:
         hits = no_hits(len(queries), k)
         n_rows = mask.n_rows if mask else len(self._owner)
         rows_per_entity = len(self._owner) / self._scorer.n_entities
@@ -224,10 +206,10 @@ class FaissIndex:
             pending, fetch, nprobe = pending[~enough], fetch * _GROWTH, min(nprobe * _GROWTH, engine.lists)
         if len(pending):
             allowed = mask.allowed if mask else None
-            _write(hits, pending, self._exact.search(queries.take(pending), k, allowed))
+            _write(hits, pending, self._masked.exact.search(queries.take(pending), k, allowed))
         return hits
 
-    def _rank(self, queries: Vectors, rows: Ints2d, k: int, k_beside: int, mask: _Mask | None) -> tuple[Hits, Bools1d]:
+    def _rank(self, queries: Vectors, rows: Ints2d, k: int, k_beside: int, mask: Mask | None) -> tuple[Hits, Bools1d]:
         """Rank the entities of the fetched rows, and the best of the other blocks; tell which queries have enough.
 
         That is: ``k`` entities, and the last row that was fetched scores below the last of them.
@@ -259,7 +241,21 @@ def make_faiss_index(
     checked: int = 256,
     seed: int = 0,
 ) -> FaissIndex:
-    """Make ``spacy-ontolink.FaissIndex.v1``; see ``FaissIndex``."""
+    """Make a ``FaissIndex``: faiss proposes entities by their dense vectors, which are then scored exactly.
+
+    Args:
+        kind: "flat" (all rows), "hnsw" (a graph) or "ivf" (lists of near rows).
+        quantiser: "none", "sq8" (a byte per dimension) or "pq" (about a byte per eight dimensions).
+        links: Links per node of the graph.
+        ef_construction: Beam width while the graph is built.
+        ef_search: Least beam width of a search in the graph.
+        nlist: Number of lists; null for about four times the root of the number of rows.
+        nprobe: Number of lists that a query visits; null for an eighth of them, at least 16.
+        pq_m: Number of parts that a vector is cut into for "pq"; it must divide the dimensions.
+        flat_below: With fewer rows than this, all are searched, whatever the kind.
+        checked: How many rows are used as queries to measure recall against exact search, when the index is built.
+        seed: Seed of that sample and of the lists.
+    """
     return FaissIndex(
         kind, quantiser, links=links, ef_construction=ef_construction, ef_search=ef_search, nlist=nlist,
         nprobe=nprobe, pq_m=pq_m, flat_below=flat_below, checked=checked, seed=seed,

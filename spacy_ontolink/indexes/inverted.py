@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,24 +13,15 @@ from ..files import REBUILD, read_json, write_json
 from ..types import Bools1d, EntityRows, Hits
 from ..vectors import Vectors
 from .checking import advise, measure_recall, partly_forgotten
-from .exact import ExactIndex
+from .masking import Mask, MaskedSearch
 from .postings import Postings
-from .ranking import no_hits, search_in_batches
-from .recent import RecentMasks
+from .ranking import no_hits
 from .rescoring import EntityScorer
 
 FACTS = "inverted.json"
 _QUERIES = 32
 _GROWTH = 4
-_EXACT_ROWS = 20_000  # so few allowed rows are scored faster than they are looked up
 _log = logging.getLogger(__name__)
-
-
-class _Mask(NamedTuple):
-    """The rows that a search may return."""
-
-    rows: Bools1d
-    n_rows: int
 
 
 class InvertedIndex:
@@ -60,7 +50,6 @@ class InvertedIndex:
         self.postings, self.rescored, self.checked, self.seed = postings, rescored, checked, seed
         self._lists: Postings | None = None
         self._recall: float | None = None
-        self._masks: RecentMasks[_Mask] = RecentMasks()
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Invert the rows, and measure recall on a sample of them.
@@ -71,18 +60,15 @@ class InvertedIndex:
         self._take(rows, n_entities)
         self._lists = Postings.of(rows.vectors.blocks[self._place])
         sample = partly_forgotten(rows.vectors, self.checked, self.seed)
-        self._recall = measure_recall(self, self._exact, sample)
+        self._recall = measure_recall(self, self._masked.exact, sample)
         advise(_log, "inverted", self._recall, "raise postings or rescored")
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""
         if self._lists is None:
             raise StateError(Errors.NOT_BUILT)
-        mask = None if allowed is None or allowed.all() else self._masks.get(allowed, self._mask)
-        if mask is not None and mask.n_rows <= _EXACT_ROWS:
-            return self._exact.search(queries, k, allowed)
         lists = self._lists
-        return search_in_batches(lambda batch: self._search(batch, k, mask, lists), queries, _QUERIES, k)
+        return self._masked.search(lambda some, mask: self._search(some, k, mask, lists), queries, k, allowed, _QUERIES)
 
     def to_disk(self, path: Path) -> None:
         """Write the inverted lists and their facts into the folder ``path``."""
@@ -116,15 +102,9 @@ class InvertedIndex:
         self._place = place
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
-        self._exact = ExactIndex()
-        self._exact.build(rows, n_entities)
-        self._masks.clear()
+        self._masked = MaskedSearch(rows, n_entities)
 
-    def _mask(self, allowed: Bools1d) -> _Mask:
-        rows = allowed[self._owner]
-        return _Mask(rows, int(rows.sum()))
-
-    def _search(self, queries: Vectors, k: int, mask: _Mask | None, lists: Postings) -> Hits:
+    def _search(self, queries: Vectors, k: int, mask: Mask | None, lists: Postings) -> Hits:
         hits = no_hits(len(queries), k)
         pending = np.flatnonzero(np.isfinite(queries.norms()))
         postings, rescored = self.postings, max(self.rescored, k)
@@ -151,5 +131,12 @@ class InvertedIndex:
 def make_inverted_index(
     postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
-    """Make ``spacy-ontolink.InvertedIndex.v1``; see ``InvertedIndex``."""
+    """Make an ``InvertedIndex``: rare n-grams propose rows, which are then scored exactly.
+
+    Args:
+        postings: How many postings (an n-gram in a row) a query reads.
+        rescored: How many rows are then scored exactly.
+        checked: How many rows are used as queries to measure recall against exact search, when the index is built.
+        seed: Seed of that sample.
+    """
     return InvertedIndex(postings, rescored, checked, seed)

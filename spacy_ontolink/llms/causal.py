@@ -139,8 +139,9 @@ def load_causal(folder: ModelFolder, adapter: ModelFolder | None, device: str, d
         with quiet():
             from transformers import AutoModelForCausalLM, AutoTokenizer
 
-            tokenizer = AutoTokenizer.from_pretrained(str(folder.path), **local)
-            model, loading = AutoModelForCausalLM.from_pretrained(
+            # "local" keeps them to the folder, so that there is no revision to pin.
+            tokenizer = AutoTokenizer.from_pretrained(str(folder.path), **local)  # nosec B615
+            model, loading = AutoModelForCausalLM.from_pretrained(  # nosec B615
                 str(folder.path), use_safetensors=True, output_loading_info=True, torch_dtype=number_type, **local
             )
             if missing := sorted(loading["missing_keys"]):

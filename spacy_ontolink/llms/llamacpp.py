@@ -168,7 +168,16 @@ def make_llamacpp_llm(
     seed: int = 0,
     n_gpu_layers: int = 0,
 ) -> LlamaCppLLM:
-    """Make a ``LlamaCppLLM`` from a .gguf file; loads nothing yet."""
+    """Make a ``LlamaCppLLM``, which runs llama.cpp in this process; loads nothing yet.
+
+    Args:
+        path: The ``.gguf`` file.
+        n_ctx: Tokens of a prompt and its answer together.
+        n_threads: Threads; null for what llama.cpp chooses.
+        max_new_tokens: Tokens of an answer.
+        seed: Given to the engine.
+        n_gpu_layers: Layers that are computed on a GPU; -1 for all.
+    """
     return LlamaCppLLM(
         path,
         n_ctx=n_ctx,

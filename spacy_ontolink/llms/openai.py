@@ -8,7 +8,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,7 +26,9 @@ from .retrying import Failed, Retrying
 
 SETTINGS = "openai.json"
 _OURS = {"model", "messages", "prompt", "stream", "n", "logprobs"}
-_SECRET = re.compile(r"api[-_]?key|authori[sz]ation|secret|password|bearer", re.IGNORECASE)
+_SECRET = re.compile(
+    r"api[-_]?key|authori[sz]ation|secret|password|bearer|(?:access|auth|id|hf|^)[-_]?token$", re.IGNORECASE
+)
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
@@ -63,7 +65,7 @@ class OpenAILLM:
                             ("top_logprobs", top_logprobs)]:  # fmt: skip
             check_setting(name, value, value >= 1, "1 or more")
         check_setting("extra_body", sorted(extra), not _OURS & extra.keys(), f"no key of {', '.join(sorted(_OURS))}")
-        secret = sorted(key for key in extra if _SECRET.search(key))
+        secret = sorted(_secrets(extra))
         check_setting(
             "extra_body", secret, not secret, "no keys or passwords: they come from the environment (api_key_env)"
         )
@@ -212,6 +214,15 @@ class OpenAILLM:
                 reason = server.redact(next(failed.reason for failed in failures if failed.kind == kind))
                 _log.warning(Warnings.LLM_FAILED.format(
                     llm=self.id, failed=number, total=total, kind=kind, reason=reason))  # fmt: skip
+
+
+def _secrets(value: object) -> Iterator[str]:
+    """Yield the keys at any depth that look as if a key or a password stood behind them; a config is saved as it is."""
+    if isinstance(value, Mapping):
+        yield from (key for key in value if isinstance(key, str) and _SECRET.search(key))
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for one in inner:
+        yield from _secrets(one)
 
 
 @saves(as_given=("model",))

@@ -138,7 +138,19 @@ def make_transformers_llm(
     share_prefix: bool = True,
     thinking: bool = False,
 ) -> TransformersLLM:
-    """Make a ``TransformersLLM`` from a folder or hub name, with a LoRA adapter's folder; loads nothing yet."""
+    """Make a ``TransformersLLM``, which runs in this process; loads nothing yet.
+
+    Args:
+        model: A folder of safetensors, or a name on the Hugging Face hub.
+        adapter: The folder of a LoRA adapter, which is merged into the weights; null for none.
+        device: "auto", "cpu", "cuda" or the like.
+        dtype: "auto" means bfloat16 on a GPU that computes in it, else float32.
+        batch_size: Prompts read at a time; one that does not fit into memory is halved.
+        max_new_tokens: Tokens of an answer.
+        max_length: Tokens of a prompt; a longer one loses its end.
+        share_prefix: Read only once what prompts share at their beginning.
+        thinking: Let a model that can think do so before it answers.
+    """
     return TransformersLLM(
         model,
         adapter=adapter,

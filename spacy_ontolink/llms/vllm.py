@@ -140,7 +140,17 @@ def make_vllm_llm(
     seed: int = 0,
     thinking: bool = False,
 ) -> VllmLLM:
-    """Make a ``VllmLLM`` from a folder or hub name, with a LoRA adapter's folder; loads nothing yet."""
+    """Make a ``VllmLLM``, which runs vLLM in this process; loads nothing yet.
+
+    Args:
+        model: A folder of safetensors, or a name on the Hugging Face hub.
+        adapter: The folder of a LoRA adapter; null for none.
+        max_new_tokens: Tokens of an answer.
+        max_length: Tokens of a prompt; a longer one loses its end.
+        gpu_memory_utilization: Share of the GPU's memory that vLLM may take.
+        seed: Given to the engine.
+        thinking: Let a model that can think do so before it answers.
+    """
     return VllmLLM(
         model,
         adapter=adapter,

@@ -173,12 +173,15 @@ def _fetch(model: str) -> Path:
 
     wanted = [f"*{suffix}" for suffix in sorted(_SUFFIXES)]
     unwanted = [f"{folder}*/*" for folder in _SKIPPED]
+    only: dict[str, Any] = {"allow_patterns": wanted, "ignore_patterns": unwanted}
+    # Whoever names a model of a hub trusts its owner. No revision is pinned: what was fetched is fingerprinted, copied
+    # into the saved pipeline, and compared whenever that is opened.
     try:
-        folder = Path(snapshot_download(model, allow_patterns=wanted, ignore_patterns=unwanted, local_files_only=True))
+        folder = Path(snapshot_download(model, local_files_only=True, **only))  # nosec B615
         _model_files(folder)  # a cache may hold a part of it only
     except Exception:  # whatever is wrong with the cached copy, the hub can mend it
         try:
-            folder = Path(snapshot_download(model, allow_patterns=wanted, ignore_patterns=unwanted))
+            folder = Path(snapshot_download(model, **only))  # nosec B615
         except Exception as error:  # network, authorisation, unknown name: many types, one answer
             reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
             raise ConfigError(Errors.MODEL_NOT_FETCHED.format(model=model, reason=reason)) from error

@@ -45,11 +45,12 @@ def load_transformer(path: Path, head: str = "", dropout: float | None = None) -
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with quiet():
-            config = transformers.AutoConfig.from_pretrained(str(path), **options)
+            # "options" keep it to the folder, so that there is no revision to pin.
+            config = transformers.AutoConfig.from_pretrained(str(path), **options)  # nosec B615
             for rate in _RATES if dropout is not None else ():
                 if hasattr(config, rate):
                     setattr(config, rate, dropout)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **options)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **options)  # nosec B615
             auto = getattr(transformers, f"AutoModel{head}")
             model, report = auto.from_pretrained(
                 str(path), config=config, use_safetensors=True, output_loading_info=True, **options

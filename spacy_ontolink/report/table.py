@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..text import printable
 from .values import BESIDE, Candidate, Explanation, Neighbour, number
 
 if TYPE_CHECKING:
@@ -20,27 +21,22 @@ def show(explanation: Explanation, console: Console) -> None:
     """Print the mention in its text, what was looked up beside it, its candidates, and why."""
     from rich.text import Text
 
-    left, right = plain(explanation.left), plain(explanation.right)
+    left, right = printable(explanation.left), printable(explanation.right)
     left, right = (
         ("…" if len(left) > CONTEXT else "") + left[-CONTEXT:],
         right[:CONTEXT] + ("…" * (len(right) > CONTEXT)),
     )
-    console.print(Text.assemble(left, (f"[[{plain(explanation.mention)}]]", "bold"), right))
+    console.print(Text.assemble(left, (f"[[{printable(explanation.mention)}]]", "bold"), right))
     for kind, text in explanation.texts.items():
-        console.print(Text.assemble((f"{BESIDE[kind]}: ", "dim"), plain(text)))
+        console.print(Text.assemble((f"{BESIDE[kind]}: ", "dim"), printable(text)))
     if explanation.candidates:
         console.print(_table(explanation))
         if explanation.n_pool > len(explanation.candidates):
             console.print(Text(f"{len(explanation.candidates)} of {explanation.n_pool} candidates", "dim"))
     for sentence in explanation.reasons:
-        console.print(Text(plain(sentence)))
+        console.print(Text(printable(sentence)))
     for sentence in explanation.notes:
-        console.print(Text(plain(sentence), "dim"))
-
-
-def plain(text: str) -> str:
-    """Replace what a terminal would obey: an ontology may hold escape sequences."""
-    return "".join(character if character.isprintable() else " " for character in text)
+        console.print(Text(printable(sentence), "dim"))
 
 
 def _table(explanation: Explanation) -> Table:
@@ -73,9 +69,9 @@ def _score(candidate: Candidate, view: str) -> str:
 def _described(candidate: Candidate, style: str) -> Text:
     from rich.text import Text
 
-    lines: list[tuple[str, str]] = [(f"{plain(candidate.id)}  {plain(candidate.name)}", style)]
+    lines: list[tuple[str, str]] = [(f"{printable(candidate.id)}  {printable(candidate.name)}", style)]
     if candidate.matched != candidate.name:
-        lines.append((f"\n{candidate.scope}: {plain(candidate.matched)}", ""))
+        lines.append((f"\n{candidate.scope}: {printable(candidate.matched)}", ""))
     for what, near, total in (
         ("parents", candidate.parents, candidate.n_parents),
         ("children", candidate.children, candidate.n_children),
@@ -87,4 +83,4 @@ def _described(candidate: Candidate, style: str) -> Text:
 
 def _names(near: Sequence[Neighbour], total: int) -> str:
     more = f"; {total - len(near)} more" if total > len(near) else ""
-    return plain("; ".join(neighbour.name for neighbour in near)) + more
+    return printable("; ".join(neighbour.name for neighbour in near)) + more

@@ -89,5 +89,8 @@ def make_cross_encoder(
         batch_size: Pairs scored at a time.
         device: "auto", "cpu", "cuda" or the like.
         dtype: "auto" means bfloat16 on a GPU that computes in it, else float32.
+
+    Source:
+        BLINK's cross-encoder in Sci-ZSEL (arXiv 2609.00228), appendix A.4, equations 19 and 20.
     """
     return CrossEncoder(model, mention_tokens, entity_tokens, batch_size, device, dtype)

@@ -114,5 +114,8 @@ def make_read_and_select(
         batch_size: Pairs read, and mentions decided, at a time.
         device: "auto", "cpu", "cuda" or the like.
         dtype: "auto" means bfloat16 on a GPU that computes in it, else float32.
+
+    Source:
+        Read-and-select in Sci-ZSEL (arXiv 2609.00228), appendix A.4, equation 21.
     """
     return ReadAndSelect(model, mention_tokens, entity_tokens, batch_size, device, dtype)

@@ -146,6 +146,9 @@ def make_yes_no(
         yes: The answer that speaks for a candidate, a single token of the model.
         no: The answer that speaks against it, the same.
         template: "qwen3-reranker" for models of that family, "chat" for any other, through its own chat template.
+
+    Source:
+        PILOT (arXiv 2608.04144), section 3.2: the margin of yes over no.
     """
     return YesNo(llm, instruction, yes, no, template)
 

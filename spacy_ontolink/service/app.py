@@ -29,6 +29,7 @@ _STATUSES = {
     400: "The body is not JSON.",
     408: "The request did not arrive in time.",
     413: "The request is too large, or has too many documents.",
+    421: "The server does not answer to the name in the header `Host`.",
     422: "The request is not what it should be; `detail` says where.",
     429: "The queue is full; `Retry-After` says when to ask again.",
     500: "The pipeline failed on every document.",

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import Errors, Warnings
 from .metrics import Metrics
+from .names import is_known
 from .problems import Problem, where
 from .settings import Limits
 
@@ -58,8 +59,11 @@ class Gate:
             await send(message)
 
         try:
+            request = Request(scope, receive)
+            if not is_known(host := request.headers.get("host"), self._limits.names):
+                raise Problem(421, Errors.NOT_OUR_NAME.format(host=host))
             if scope["method"] == "POST":
-                receive = await self._admit(Request(scope, receive))
+                receive = await self._admit(request)
             await self._app(scope, receive, sending)
         except ClientGone:
             status = GONE

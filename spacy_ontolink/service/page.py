@@ -7,30 +7,22 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
-pre {{ background: #f4f4f4; padding: .6rem; overflow-x: auto; }}
-td {{ padding: .1rem 1rem .1rem 0; vertical-align: top; }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #181818; color: #ddd; }} pre {{ background: #262626; }} }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p>{about} Version {version}. The same for programs: <a href="openapi.json">openapi.json</a></p>
+from ..pages import page_head
+
+_STYLE = """body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 54rem; margin: 2rem auto; }
+body { padding: 0 1rem; }
+pre { background: #f4f4f4; padding: .6rem; overflow-x: auto; }
+td { padding: .1rem 1rem .1rem 0; vertical-align: top; }
+@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } pre { background: #262626; } }
 """
+_ABOUT = '<p>{about} Version {version}. The same for programs: <a href="openapi.json">openapi.json</a></p>\n'
 
 
 def page(api: Mapping[str, Any], base: str) -> str:
     """Return the page of an OpenAPI description; ``base`` is the address to ask at."""
     info = api["info"]
-    parts = [_HEAD.format(title=escape(info["title"]), about=escape(info["description"]), version=info["version"])]
+    about = _ABOUT.format(about=escape(info["description"]), version=info["version"])
+    parts = [page_head(info["title"], _STYLE), about]
     for path, operations in api["paths"].items():
         for verb, operation in operations.items():
             parts.append(f"<h2><code>{verb.upper()} {escape(path)}</code></h2>\n")

@@ -9,7 +9,7 @@ from ..errors import check_setting
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of requests, queue and batches.
+    """Limits of requests, queue and batches, and who may be meant.
 
     Attributes:
         batch_size: Most documents that go through the pipeline together.
@@ -18,6 +18,7 @@ class Limits:
         documents: Most documents, or mentions to search for, in a request.
         body: Most bytes of a request.
         timeout: Seconds to send a request, and again to answer it.
+        names: By which it may be asked, beside those of this machine; None if by any.
 
     Raises:
         ConfigError: One makes no sense.
@@ -29,6 +30,7 @@ class Limits:
     documents: int = 256
     body: int = 1_000_000
     timeout: float = 30.0
+    names: frozenset[str] | None = frozenset()
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "documents", "body", "timeout"):

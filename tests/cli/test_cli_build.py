@@ -308,7 +308,7 @@ def test_encoder_blocks():
     assert names == ["spacy-ontolink.SynonymEncoder.v1", "spacy-ontolink.LexicalEncoder.v1"]
     assert _encoder("a/b", False, 0.5)["model"] == "a/b"
     hybrid = _encoder("a/b", True, 0.3)
-    assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["model"]) == (0.3, lexical, "a/b")
+    assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["encoder"]["model"]) == (0.3, lexical, "a/b")
 
 
 def test_annotated_mentions_become_names(ontolink, toy, tmp_path):

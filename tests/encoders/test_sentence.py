@@ -267,6 +267,28 @@ def test_pickled_weights_are_refused(plain_model, tmp_path):
         encode(make_sentence_encoder(str(tmp_path / "model"), device="cpu"), "egg")
 
 
+@pytest.mark.parametrize("kind", ["evil.Module", "sentence_transformers.models.WordEmbeddings", "torch.hub", ""])
+def test_code_in_a_folder_is_refused(cls_model, tmp_path, kind):
+    folder = shutil.copytree(cls_model, tmp_path / "model")
+    (folder / "evil.py").write_text("raise SystemExit('this ran')")
+    modules = json.loads((folder / "modules.json").read_text())
+    modules.append({"idx": 2, "name": "2", "path": "", "type": kind})
+    (folder / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ConfigError, match=rf"module '{kind}', which is code of its own"):
+        encode(make_sentence_encoder(str(folder), device="cpu"), "egg")
+
+
+def test_code_that_a_transformer_brings_along_is_not_run(plain_model, tmp_path):
+    folder = shutil.copytree(plain_model, tmp_path / "model")
+    (folder / "modeling_evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass")
+    config = json.loads((folder / "config.json").read_text())
+    code = {name: "modeling_evil.Evil" for name in ("AutoConfig", "AutoModel", "AutoTokenizer")}
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "evil", "auto_map": code}))
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        encode(make_sentence_encoder(str(folder), device="cpu"), "egg")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_an_unreadable_folder_is_named(plain_model, tmp_path):
     shutil.copytree(plain_model, tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"not weights")

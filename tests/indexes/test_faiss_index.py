@@ -89,7 +89,7 @@ def test_flat_is_exact(k):
 @pytest.mark.parametrize(("kind", "quantiser"), KINDS)
 @pytest.mark.parametrize("share", [0.5, 0.02, 0.0])
 def test_only_allowed_entities(kind, quantiser, share, block, monkeypatch):
-    monkeypatch.setattr("spacy_ontolink.indexes.faiss_index._EXACT_ROWS", 0)
+    monkeypatch.setattr("spacy_ontolink.indexes.masking.FEW_ROWS", 0)
     rows = make_rows(block)
     queries = some_queries(rows)
     allowed = np.random.default_rng(5).random(N_ENTITIES) < share

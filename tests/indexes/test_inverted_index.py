@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
 from spacy_ontolink.files import open_tensors, write_tensors
-from spacy_ontolink.indexes import inverted, postings
+from spacy_ontolink.indexes import inverted, masking, postings
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.inverted import make_inverted_index
 from spacy_ontolink.types import EntityRows, Index
@@ -19,7 +19,7 @@ N_ENTITIES, N_NGRAMS = 3000, 400
 def small(monkeypatch):
     """Several shards, and no mask so small that the exact index takes over."""
     monkeypatch.setattr(postings, "_SHARD", 1000)
-    monkeypatch.setattr(inverted, "_EXACT_ROWS", 0)
+    monkeypatch.setattr(masking, "FEW_ROWS", 0)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_only_allowed_entities(rows, queries):
 
 
 def test_few_allowed_rows_are_all_compared(rows, queries, monkeypatch):
-    monkeypatch.setattr(inverted, "_EXACT_ROWS", 10**6)
+    monkeypatch.setattr(masking, "FEW_ROWS", 10**6)
     allowed = np.arange(N_ENTITIES) < 50
     index = built(rows, postings=1, rescored=1)
     assert_same(index.search(queries, 20, allowed), exact_hits(rows, queries, 20, allowed))

@@ -11,7 +11,7 @@ from email.utils import formatdate
 
 import numpy as np
 import pytest
-from server import FakeServer, Reply, says
+from llm_server import FakeServer, Reply, says
 
 from spacy_ontolink.errors import ConfigError, LLMError, StateError
 from spacy_ontolink.llms import retrying

@@ -153,7 +153,7 @@ def test_a_body_without_a_length_is_counted(serving):
     with serving(body=1000) as (client, _):
         connection = socket.create_connection(("127.0.0.1", client.port))
         with connection:
-            connection.sendall(b"POST /link HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.sendall(b"POST /link HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
             connection.sendall(b"3e8\r\n" + b" " * 1000 + b"\r\n1\r\n \r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
 
@@ -161,7 +161,7 @@ def test_a_body_without_a_length_is_counted(serving):
 def test_a_body_that_does_not_come(serving):
     with serving(timeout=0.3) as (client, _):
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
-            connection.sendall(b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+            connection.sendall(b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
@@ -200,8 +200,8 @@ def test_who_goes_away_leaves_the_queue(serving, latch):
         assert latch.reached.wait(10)
         body = b'{"texts": ["BF"]}'
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
-            head = b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n"
-            connection.sendall(head + body)
+            head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            connection.sendall(head + b"Content-Length: 17\r\n\r\n" + body)
             while client.ask("/health").body["waiting"] < 1:
                 time.sleep(0.01)
         while client.ask("/health").body["waiting"]:
@@ -231,6 +231,31 @@ def test_health_tells_what_is_served(served):
     assert facts["pipeline"]["components"] == ["service_mood", "ontolink_retriever"]
     kb = facts["knowledge_bases"]["ontolink_retriever"]
     assert (kb["name"], kb["entities"], len(kb["hash"]), facts["mentions"]) == ("toy", 3, 64, "dictionary")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:9", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("a.localhost", 200), ("evil.example", 421),
+     ("127.0.0.1.evil.example", 421), ("localhost@evil.example", 421), ("10.0.0.1:8000", 421), ("[", 421), ("", 421)],
+)  # fmt: skip
+def test_only_names_of_this_machine_are_answered_to(served, host, status):
+    assert served.ask("/link", {"texts": ["BF"]}, Host=host).status == status
+
+
+@pytest.mark.parametrize("names", [frozenset({"kb.example"}), None])
+def test_names_that_are_added(serving, names):
+    with serving(names=names) as (client, _):
+        assert client.ask("/link", {"texts": ["BF"]}, Host="kb.example:80").status == 200
+        assert client.ask("/link", {"texts": ["BF"]}, Host="other.example").status == (421 if names else 200)
+
+
+def test_a_page_from_elsewhere_can_neither_send_nor_read(served):
+    """A browser asks first before it sends JSON from another site; without CORS headers the answer is no."""
+    body = b'{"texts": ["BF"]}'
+    plain = served.ask("/link", body, **{"Content-Type": "text/plain", "Origin": "http://evil.example"})
+    assert plain.status == 422 and "application/json" in plain.body["detail"]
+    answer = served.ask("/link", body, Origin="http://evil.example")
+    assert answer.status == 200 and not [name for name in answer.headers if name.startswith("access-control")]
 
 
 def test_the_page_needs_nothing_from_elsewhere(served):

@@ -22,6 +22,7 @@ PACKAGES = ("spacy-ontolink", "spacy")
 KEY = "race"
 LIBRARIES = (
     "pyarrow.ipc",
+    "spacy_ontolink.encoders.aligned",
     "spacy_ontolink.encoders.hybrid",
     "spacy_ontolink.encoders.synonyms",
     "spacy_ontolink.indexes.auto",
@@ -51,16 +52,27 @@ def trained(folder):
     return encoder("NgramEncoder", model=str(folder / "model"))
 
 
+def lexical(folder):
+    """Describe the default encoder."""
+    return encoder("SynonymEncoder", encoder=encoder("LexicalEncoder"))
+
+
 def hybrid(dense, **settings):
-    """Describe a hybrid of n-grams and something dense."""
-    return encoder("HybridEncoder", lexical=encoder("LexicalEncoder"), dense=dense, **settings)
+    """Describe a hybrid of the default encoder and something dense."""
+    return encoder("HybridEncoder", lexical=lexical(None), dense=dense, **settings)
+
+
+def aligned_minilm():
+    """Describe MiniLM as ``ontolink build --hybrid`` takes it."""
+    minilm = encoder("SentenceEncoder", model=os.environ["RACE_MINILM"], device="cpu")
+    return encoder("AlignedEncoder", encoder=minilm)
 
 
 ENCODERS = {
-    "lexical": lambda folder: encoder("SynonymEncoder", encoder=encoder("LexicalEncoder")),
+    "lexical": lexical,
     "trained n-grams": trained,
     "hybrid, n-grams": lambda folder: hybrid(encoder("NgramEncoder", model=str(folder / "model")), weight=0.5),
-    "hybrid, MiniLM": lambda folder: hybrid(encoder("SentenceEncoder", model=os.environ["RACE_MINILM"], device="cpu")),
+    "hybrid, MiniLM": lambda folder: hybrid(aligned_minilm()),
 }
 
 

@@ -17,7 +17,7 @@ from .source import decode, lines_of, open_source
 _FRAGMENTS = re.compile(r"(\S.*?) (\d+ \d+(?:;\d+ \d+)*)")
 _ID = re.compile(r"[TREAMN#*]\S*")
 _NOT_IN_A_TYPE = re.compile(r"[\s;:]+")
-_BREAK = re.compile(r"[^\S\r\n]*[\r\n]\s*")
+_SPACE = re.compile(r"\s+")
 _COMPOSITE = "Composite"
 """The attribute that marks a mention whose references are those of its parts."""
 
@@ -239,8 +239,8 @@ def _offsets(text: str, mention: Row) -> str:
     """Write where a mention stands; BRAT breaks a mention where its line ends."""
     pieces = []
     for start, end in mention.get("segments") or [(mention["start"], mention["end"])]:
-        for found in _BREAK.finditer(text, start, end):
-            if start < found.start() and found.end() < end:
+        for found in _SPACE.finditer(text, start, end):
+            if start < found.start() and found.end() < end and ("\n" in found[0] or "\r" in found[0]):
                 pieces.append((start, found.start()))
                 start = found.end()
         pieces.append((start, end))

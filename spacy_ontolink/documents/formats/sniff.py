@@ -17,8 +17,10 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".spacy": "spacy", ".pubtato
              ".xml": "bioc-xml"}  # fmt: skip
 _ZLIB = b"\x78\x9c"
 """How a ``.spacy`` file begins, and no text in UTF-8 does."""
+# Each part ends where it first can, so that a head that only begins like BioC is refused in one pass.
 _BIOC_XML = re.compile(
-    rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>\s*)*<collection\b", re.DOTALL
+    rb"\s*(?:<\?(?:(?!\?>).)*\?>\s*|<!--(?:(?!-->).)*-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>\s*)*<collection\b",
+    re.DOTALL,
 )
 _BIOC_KEYS = re.compile(rb'"(?:documents|passages|PubTator3)"\s*:')
 

@@ -154,7 +154,17 @@ def make_ontology_reader(
 ) -> OntologyReader:
     """Make a reader of one or several ontology files; nothing is opened before it is called.
 
-    The settings are those of ``read_ontology``. A saved config has no ``names``: they are in the saved knowledge base.
+    A saved config has no ``names``: they are in the saved knowledge base.
+
+    Args:
+        path: The file, folder or zip archive, or several; entities of the first come first.
+        format: "obo", "obographs", "owl", "table", "jsonl", "umls", "mesh", "snomed" or "skos"; null to tell it file by
+            file.
+        strict: Stop at the first problem instead of counting it.
+        columns: For tables, the column of each field of an entity, as in ``{"id": "Code", "name": "Label"}``.
+        stop_synonyms: Leave out synonyms that very many entities share: true, false, or the very texts to leave out.
+        names: Files of annotated mentions, which become names of their entities.
+        options: Of the formats, such as ``languages``; each takes those that it has.
 
     Raises:
         OntologyError: There is no path, or no such format.
