@@ -70,7 +70,7 @@ def level(scores: Floats2d) -> Floats1d:
 
 
 def _scale(best: Floats1d) -> Floats1d:
-    scale: Floats1d = np.divide(best.min(), best, out=np.ones_like(best), where=best > 0)
+    scale: Floats1d = np.divide(best.min(), best, out=np.ones_like(best), where=best.min() > 0)
     return scale
 
 

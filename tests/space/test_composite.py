@@ -75,3 +75,5 @@ def test_a_pool_of_one_keeps_the_first_part(space):
 def test_scores_of_parts_are_level():
     joined = level(np.array([[1.0, 0.5, 0.2], [0.1, 0.2, 0.8]], np.float32))
     np.testing.assert_allclose(joined, [0.8, 0.4, 0.8], rtol=1e-6)
+    unlike = level(np.array([[0.5, 0.25], [-0.5, -0.1]], np.float32))  # a part that nothing is like says nothing
+    np.testing.assert_allclose(unlike, [0.5, 0.25], rtol=1e-6)
