@@ -42,9 +42,9 @@ mentions. R@1 of CMO, which rises on all development data, falls on its test set
 or parents added to the projected rows.
 
 Spellings and numerals are folded, and abbreviations found as they are now, since training and development mentions of
-the NCBI disease corpus and of BC5CDR and held-out synonyms gained by it or lost nothing; what each of these gains
-is in a section of its own. The test sets were run once, afterwards, for "Recall, without torch"; all other sections were
-measured before.
+the NCBI disease corpus and of BC5CDR and held-out synonyms gained by it or lost nothing beyond chance; what each of
+these gains is in a section of its own. The test sets were run once, afterwards, for "Recall, without torch"; all other
+sections were measured before.
 
 "With definitions" is a choice of the user, `DefinitionEncoder`, and not the default, since it costs about half the
 speed on HPO. It was made on development data alone: EXACT synonyms held out of HPO, CMO, VT and LPT, names of earlier

@@ -31,6 +31,10 @@ class StateError(OntolinkError, ValueError):
     """A saved KB, space or pipeline that is damaged, incomplete, or made by another encoder."""
 
 
+class WriteError(OntolinkError, OSError):
+    """A file that cannot be written, such as on a full disk; what was there before is as it was."""
+
+
 class LLMError(OntolinkError, RuntimeError):
     """A language model, or the server it runs on, that cannot do what it is asked.
 
@@ -84,8 +88,10 @@ class Warnings(messages.ServiceWarnings):
 
 
 class Errors(
+    messages.CalibrationMessages,
     messages.CorpusMessages,
     messages.EvaluationMessages,
+    messages.FileMessages,
     messages.ModelMessages,
     messages.ReaderMessages,
     messages.ServiceMessages,
@@ -96,9 +102,6 @@ class Errors(
     # floor 0
     NOT_A_PART = "'{setting}' must be a {wanted}, but the config gives a {got}; name a registered one with '@'."
     MISSING_EXTRA = "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\""
-    FILE_MISSING = "No such file or folder: {path}"
-    OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
-    FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
 
     # kb and readers
     FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
@@ -123,6 +126,7 @@ class Errors(
         "n-grams need a size from 3 to 8 and beginnings of 1 to 8 letters, not size={size}, beginnings={beginnings}."
     )
     NOT_BUILT = "The index was not built yet."
+    NO_NGRAMS = "{name}: none of its {n} name(s) has a letter or a digit, so there is nothing to compare mentions with."
     NOT_FITTED = "The lexical encoder has no vocabulary yet: fit it on a knowledge base, or load a saved one."
     MODEL_MISSING = "No model folder at {path}: give an existing folder, or the name of a model on a Hugging Face hub."
     MODEL_NOT_FETCHED = (
@@ -204,20 +208,6 @@ class Errors(
     # space
     DIMENSIONS = "The queries have dimensions {queries}, the rows {rows}: they come from different encoders."
     MISMATCH = "{path} was built with {what} {saved}, but is opened with {given}. Use the former, or build it again."
-
-    # fusion, calibration
-    FEW_TO_CALIBRATE = (
-        "{n} mention(s), {right} of them linked rightly, are too few to calibrate on: at least {least} are needed, "
-        "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
-    )
-
-    FEW_OTHERS = "of {n} mentions, {apart} are kept apart to check on, equal texts together: {reason}"
-    NO_CANDIDATES = "None of {n} mention(s) gets a candidate from '{name}', so nothing can be tuned: see to its filters"
-    NO_SCORES = "'{name}' gave none of {n} mention(s) a score, so nothing can be tuned with it: mend it, or take it out"
-    PRECISION_OUT_OF_REACH = (
-        "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
-        "most probable answers. Ask for less, or give more mentions."
-    )
 
     # documents and command line
     INPUT_MISSING = "No such input file: {path}"

@@ -1,22 +1,23 @@
-"""Files that are either whole or absent: atomic writes, checksums, and arrays opened as memory maps."""
+"""Files of the library's own making: JSON, arrays opened as memory maps, packed folders, checksums."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
+import math
 import os
 import shutil
 import struct
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .errors import DataError, Errors, StateError
+from .atomic import replacing as replacing
+from .errors import Errors, StateError
 
 REBUILD = "ontolink build ONTOLOGY OUT"
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1", "I8": "|i1", "I16": "<i2", "I32": "<i4",
@@ -33,47 +34,6 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("spacy-ontolink")
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; what is written there takes its place when the block ends well.
-
-    Works for files and folders, and follows links. When the block raises, ``path`` is as it was and the temporary one
-    is gone. A device or a pipe cannot be replaced and is yielded itself.
-
-    Raises:
-        DataError: A file would take the place of a folder, or a folder that of a file.
-    """
-    path = Path(path).resolve()
-    if path.exists() and not path.is_file() and not path.is_dir():
-        yield path
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        yield scratch / path.name
-        if (scratch / path.name).exists():
-            _swap(scratch / path.name, path, scratch / "replaced")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _swap(new: Path, path: Path, aside: Path) -> None:
-    """Put ``new`` in the place of ``path``; a folder has to step aside first, and comes back if that fails."""
-    if path.exists() and path.is_dir() != new.is_dir():
-        kinds = ("folder", "file") if path.is_dir() else ("file", "folder")
-        raise DataError(Errors.OTHER_KIND.format(path=path, there=kinds[0], new=kinds[1]))
-    if not path.is_dir():
-        os.replace(new, path)
-        return
-    os.replace(path, aside)
-    try:
-        os.replace(new, path)
-    except OSError:
-        if not path.exists():
-            os.replace(aside, path)
-        raise
 
 
 def safe_join(folder: Path, name: str) -> Path:
@@ -153,7 +113,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason="missing", rebuild=REBUILD)) from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=error, rebuild=REBUILD)) from error
 
 
@@ -197,7 +157,7 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for array in arrays.values():
-            np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tofile(file)
+            file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data)
 
 
 def open_tensors(path: Path) -> dict[str, np.ndarray]:
@@ -211,7 +171,9 @@ def open_tensors(path: Path) -> dict[str, np.ndarray]:
     """
     try:
         with path.open("rb") as file:
-            (length,) = struct.unpack("<Q", file.read(8))
+            if len(head := file.read(8)) < 8:
+                raise ValueError(f"{len(head)} bytes")
+            (length,) = struct.unpack("<Q", head)
             if length > min(_MAX_HEADER, os.fstat(file.fileno()).st_size):
                 raise ValueError(f"a header of {length} bytes")
             header = json.loads(file.read(length))
@@ -219,14 +181,25 @@ def open_tensors(path: Path) -> dict[str, np.ndarray]:
         return {name: _map_tensor(path, 8 + length, spec) for name, spec in header.items()}
     except FileNotFoundError as error:
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason="missing", rebuild=REBUILD)) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        struct.error,
+    ) as error:
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=error, rebuild=REBUILD)) from error
 
 
 def _map_tensor(path: Path, start: int, spec: Mapping[str, Any]) -> np.ndarray:
     dtype, shape = np.dtype(_DTYPES[spec["dtype"]]), tuple(spec["shape"])
     begin, end = spec["data_offsets"]
-    if end - begin != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
+    if not all(type(number) is int and number >= 0 for number in (*shape, begin, end)):
+        raise ValueError(f"shape {shape} and place {begin} to {end}")
+    if end - begin != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{end - begin} bytes for shape {shape}")
     if begin == end:  # an empty map is an error to the operating system
         return np.empty(shape, dtype)

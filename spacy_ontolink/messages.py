@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 
+class FileMessages:
+    """Message templates of ``files`` and ``atomic``."""
+
+    FILE_MISSING = "No such file or folder: {path}"
+    DISK_FULL = "{path} cannot be written: {reason}. What was there is as it was; make room, or give another place."
+    OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
+    NO_CHECKSUMS = "{path} has no checksums to verify: give a saved pipeline, entity space or knowledge base."
+    BAD_SAVED_CONFIG = "{path} cannot be used ({reason}). Mend it, or build again: {rebuild}"
+    FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
+
+
+class CalibrationMessages:
+    """Message templates of ``fusion``, ``calibration`` and ``ontolink tune``."""
+
+    FEW_TO_CALIBRATE = (
+        "{n} mention(s), {right} of them linked rightly, are too few to calibrate on: at least {least} are needed, "
+        "{kind} right and {kind} wrong ones among them. Give more mentions, or hide more entities, so that more fail."
+    )
+    FEW_OTHERS = "of {n} mentions, {apart} are kept apart to check on, equal texts together: {reason}"
+    NO_CANDIDATES = "None of {n} mention(s) gets a candidate from '{name}', so nothing can be tuned: see to its filters"
+    NO_SCORES = "'{name}' gave none of {n} mention(s) a score, so nothing can be tuned with it: mend it, or take it out"
+    PRECISION_OUT_OF_REACH = (
+        "No threshold reaches a precision of {wanted:.0%} on these mentions; the best is {reached:.1%}, of the {n} "
+        "most probable answers. Ask for less, or give more mentions."
+    )
+
+
 class TrainingMessages:
     """Message templates of ``training`` and ``ontolink train``."""
 

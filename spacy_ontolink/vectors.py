@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from .files import open_tensors, write_tensors
+from .errors import Errors, StateError
+from .files import REBUILD, open_tensors, write_tensors
 from .types import Floats1d, Floats2d
 
 Block: TypeAlias = Any
@@ -128,7 +129,10 @@ class Vectors:
         while dense_or_sparse := {
             name.split(".")[1]: a for name, a in arrays.items() if name.startswith(f"{len(blocks)}.")
         }:
-            blocks.append(_block(dense_or_sparse))
+            try:
+                blocks.append(_block(dense_or_sparse))
+            except (KeyError, ValueError, TypeError, IndexError) as error:
+                raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=error, rebuild=REBUILD)) from error
         return cls(tuple(blocks))
 
 

@@ -1,9 +1,12 @@
 import os
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from spacy_ontolink import atomic
 from spacy_ontolink.errors import DataError, StateError
 from spacy_ontolink.files import (
     cache_folder,
@@ -87,6 +90,7 @@ def test_links_are_followed_and_pipes_written_to(tmp_path):
 
 
 def test_a_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic, "_exchanged", lambda one, other: False)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").touch()
     real = os.replace
@@ -100,6 +104,56 @@ def test_a_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, mo
         folder.mkdir()
         monkeypatch.setattr(os, "replace", fail)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_folders_are_exchanged_in_one_step_where_the_system_can(tmp_path, monkeypatch, can_exchange):
+    if not can_exchange:
+        monkeypatch.setattr(atomic, "_exchanged", lambda one, other: False)
+    (tmp_path / "out").mkdir()
+    seen = []
+    real = os.replace
+    monkeypatch.setattr(os, "replace", lambda *names: (real(*names), seen.append((tmp_path / "out").exists())))
+    with replacing(tmp_path / "out") as folder:
+        folder.mkdir()
+        (folder / "new").touch()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["new"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    if sys.platform == "linux" and can_exchange:
+        assert seen == []
+
+
+def leftover(path, age=3600):
+    """What a killed process leaves: a scratch folder that is not locked."""
+    path.mkdir()
+    (path / "half").touch()
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def test_what_a_killed_process_left_is_gone_with_the_next_writing(tmp_path):
+    dead, young = leftover(tmp_path / ".out.abcdefgh"), leftover(tmp_path / ".out.ijklmnop", age=0)
+    other = leftover(tmp_path / ".other.abcdefgh")
+    with replacing(tmp_path / "out") as outer:
+        (scratch := outer.parent).touch()
+        os.utime(scratch, (0, 0))  # old, but held
+        outer.write_text("whole")
+        with replacing(tmp_path / "out") as inner:
+            inner.write_text("faster")
+        assert scratch.exists()
+    assert not dead.exists()
+    assert young.exists()
+    assert other.exists()
+    assert (tmp_path / "out").read_text() == "whole"
+
+
+def test_what_a_killed_process_moved_aside_comes_back(tmp_path):
+    (dead := leftover(tmp_path / ".out.abcdefgh")).joinpath("replaced").mkdir()
+    os.utime(dead, (0, 0))
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "out"):
+        assert (tmp_path / "out").is_dir()
+        1 / 0  # noqa: B018
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_missing_files_are_named(tmp_path):

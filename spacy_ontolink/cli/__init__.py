@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:  # a file that cannot be read or written, a full disk
-        _fail(f"{error.strerror or error}: {error.filename or 'standard output'}", BAD_INPUT)
+        _fail(f"{error.strerror or error}: {error.filename or 'standard output, or a temporary file'}", BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)

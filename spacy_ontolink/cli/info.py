@@ -20,10 +20,14 @@ def info(
     format: Annotated[OntologyFormat | None, typer.Option(help="[default: by content and name]")] = None,
     columns: Annotated[str | None, typer.Option(help=COLUMNS_HELP)] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare every saved file with its checksum, whole, however large.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:
     """Count entities, names, depth and ambiguous names; show warnings."""
-    facts = describe(path, reading_settings(format, columns, option, strict=False))
+    verified = _verify(path) if verify else {}
+    facts = {**describe(path, reading_settings(format, columns, option, strict=False)), **verified}
     typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else printable(layout(facts), keep="\n"))
 
 
@@ -48,6 +52,27 @@ def describe(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
         components = {name: _component(nlp.get_pipe(name)) for name in retrievers(nlp)}
         return {"kind": "pipeline", "language": nlp.lang, "components": ", ".join(nlp.pipe_names), **components}
     return {"kind": "knowledge base", **KnowledgeBase.from_disk(path).statistics()}
+
+
+def _verify(path: Path) -> dict[str, Any]:
+    """Read all files of the spaces, models and knowledge bases in a folder; say how many there are.
+
+    Raises:
+        DataError: Nothing in it has checksums.
+        StateError: A file is damaged; it is named.
+    """
+    from ..errors import DataError, Errors
+    from ..kb import storage
+    from ..space import manifest
+
+    spaces = [file.parent for file in sorted(path.rglob(manifest.NAME)) if (file.parent / "kb").is_dir()]
+    alone = [path] if (path / storage.FACTS).is_file() else []
+    if not spaces and not alone:
+        raise DataError(Errors.NO_CHECKSUMS.format(path=path))
+    for folder in alone:
+        storage.load(folder, whole=True)
+    files = [name for folder in spaces for name in manifest.read_manifest(folder, whole=True)["files"]]
+    return {"files_verified": len(files) + len(alone) * len(storage.TABLES)}
 
 
 def _component(component: Any) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..atomic import scratch_beside
 from ..training.pairs import Paired, to_record
 
 if TYPE_CHECKING:
@@ -28,23 +28,23 @@ def write_pairs(folder: Path, stream: Iterable[Paired], nlp: Language) -> list[s
     """
     from spacy.tokens import DocBin
 
-    with tempfile.TemporaryDirectory(prefix=".pairs.", dir=folder) as scratch:
+    with scratch_beside(folder / PAIRS) as scratch:
         shard, size, names = DocBin(attrs=(), store_user_data=True), 0, [PAIRS]
-        with (Path(scratch) / PAIRS).open("w", encoding="utf-8", newline="\n") as file:
+        with (scratch / PAIRS).open("w", encoding="utf-8", newline="\n") as file:
             for paired in stream:
                 if not paired.pairs:
                     continue
                 if size >= SHARD:
-                    names.append(_save(shard, Path(scratch), len(names)))
+                    names.append(_save(shard, scratch, len(names)))
                     shard, size = DocBin(attrs=(), store_user_data=True), 0
                 size += len(paired.pairs)
                 mentions = [to_record(pair) for pair in paired.pairs]
                 row = {"id": paired.document.id, "text": paired.document.text, "mentions": mentions}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 shard.add(_document(paired, nlp))
-        names.append(_save(shard, Path(scratch), len(names)))
+        names.append(_save(shard, scratch, len(names)))
         for name in names:
-            os.replace(Path(scratch) / name, folder / name)
+            os.replace(scratch / name, folder / name)
     for old in folder.glob("pairs-*.spacy"):  # of an earlier run with more documents
         if old.name not in names:
             old.unlink()

@@ -119,6 +119,7 @@ def pairs(
 
 def _check_free(out: Path) -> None:
     """Raise unless the folder is new, empty, or that of an earlier run."""
+    from ..atomic import is_empty
     from ..errors import ConfigError, Errors
     from .pair_aliases import ALIASES, ANSWERS, USAGE
     from .pair_files import PAIRS
@@ -126,17 +127,20 @@ def _check_free(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
     known = (PAIRS, ALIASES, ANSWERS, USAGE, REPORT)
-    if out.exists() and any(out.iterdir()) and not any((out / name).is_file() for name in known):
+    if out.exists() and not is_empty(out) and not any((out / name).is_file() for name in known):
         raise ConfigError(Errors.OUT_UNKNOWN.format(path=out))
 
 
 @contextmanager
 def _folder(out: Path) -> Iterator[None]:
     """Make the folder, and take it away again if nothing came to be in it."""
+    from ..atomic import naming_full_disk
+
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
-        yield
+        with naming_full_disk(out):
+            yield
     finally:
         if made and not any(out.iterdir()):
             out.rmdir()

@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, Errors, OntolinkError
+from ..atomic import is_empty
+from ..errors import ConfigError, Errors, OntolinkError, StateError
+from ..files import REBUILD
+from .blame import file_read_by
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -21,6 +24,7 @@ def load_pipeline(path: str) -> Language:
 
     Raises:
         ConfigError: It is no pipeline, cannot be opened, or has no retriever.
+        StateError: A file of it is damaged.
     """
     import spacy
     from spacy.util import is_package
@@ -32,10 +36,18 @@ def load_pipeline(path: str) -> Language:
         nlp = spacy.load(path)
     except OntolinkError:
         raise
-    except (OSError, ValueError, EOFError) as error:  # what spaCy raises for folders and configs that it cannot use
-        if isinstance(error, ValueError) and (wrong := bad_block(Path(path) / "config.cfg", error)):
+    except Exception as error:  # spaCy has many words for files that it cannot use
+        config = Path(path) / "config.cfg"
+        if isinstance(error, ValueError) and (wrong := bad_block(config, error)):
             raise wrong from error
-        raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=error)) from error
+        file, reason = file_read_by(error, Path(path)), str(error) or type(error).__name__
+        if file is not None and file != config.resolve():
+            raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=reason, rebuild=REBUILD)) from error
+        if file is not None:
+            raise ConfigError(Errors.BAD_SAVED_CONFIG.format(path=file, reason=reason, rebuild=REBUILD)) from error
+        if isinstance(error, OSError | ValueError | EOFError):
+            raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason)) from error
+        raise
     if not retrievers(nlp):
         reason = f"its components are {', '.join(nlp.pipe_names) or 'none'}"
         raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason))
@@ -155,7 +167,7 @@ def check_free(out: Path, overwrite: bool) -> None:
         return
     if not out.is_dir():
         raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
-    if any(out.iterdir()):
+    if not is_empty(out):
         if not (out / "config.cfg").is_file():
             raise ConfigError(Errors.OUT_FOREIGN.format(path=out))
         if not overwrite:

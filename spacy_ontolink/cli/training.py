@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..atomic import is_empty
 from ..errors import ConfigError, DataError, Errors
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def check_output(out: Path, overwrite: bool) -> None:
     """
     from ..training.loop import CHECKPOINT, LOG
 
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+    if not out.exists() or (out.is_dir() and is_empty(out)):
         return
     if not out.is_dir():
         raise ConfigError(Errors.OUT_IS_FILE.format(path=out))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import ConfigError, Errors, StateError
+from ..errors import ConfigError, Errors, OntologyError, StateError
 from ..files import REBUILD, open_tensors, write_tensors
 from ..types import EntityRows, Floats1d, Ints1d, Mention
 from ..vectors import Vectors, stack
@@ -68,6 +68,8 @@ class LexicalEncoder:
             summed = np.zeros(len(merged), np.int64)
             np.add.at(summed, inverse, np.concatenate([counts, found_counts]))
             vocabulary, counts, total = merged, summed, total + len(texts)
+        if not len(vocabulary):
+            raise OntologyError(Errors.NO_NGRAMS.format(name=kb.name, n=total))
         self._vocabulary = vocabulary
         self._idf = (1 + np.log((1 + total) / (1 + counts))).astype(np.float32)
 

@@ -16,7 +16,7 @@ from ..types import Ints1d
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 2
+FORMAT = 3
 TABLES: dict[str, dict[str, str]] = {
     # One row per entity: the live ones in KB order, then the obsolete ones. ``first_name`` points into ``names``.
     "entities": {"id": "text", "definition": "text", "namespace": "text", "prefix": "label", "first_name": "int32",

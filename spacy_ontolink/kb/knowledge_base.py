@@ -267,13 +267,13 @@ class KnowledgeBase:
         storage.save(Path(path), self.tables, self.facts)
 
     @classmethod
-    def from_disk(cls, path: str | Path) -> KnowledgeBase:
-        """Open a folder as memory maps.
+    def from_disk(cls, path: str | Path, *, checked: bool = False, whole: bool = False) -> KnowledgeBase:
+        """Open a folder as memory maps; see ``storage.load`` for which of its files are read whole.
 
         Raises:
             StateError: A file is missing, damaged or of another version; the message names it.
         """
-        return cls(*storage.load(Path(path)))
+        return cls(*storage.load(Path(path), checked=checked, whole=whole))
 
     def to_bytes(self) -> bytes:
         """Pack everything into bytes."""

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..checksums import Damage, are_described, damaged, describe_files
 from ..errors import Errors, StateError
-from ..files import REBUILD, read_json, replacing, write_json
+from ..files import REBUILD, read_checked_json, replacing, write_checked_json
 from .arrow import open_table, write_table
 from .columns import FORMAT, TABLES, Table
 
-FACTS = "kb.json"
+FACTS, FILES = "kb.json", "files"
 
 
 def save(path: Path, tables: dict[str, Table], facts: dict[str, Any]) -> None:
@@ -20,16 +21,26 @@ def save(path: Path, tables: dict[str, Table], facts: dict[str, Any]) -> None:
         folder.mkdir()
         for name, table in tables.items():
             write_table(table, str(folder / f"{name}.arrow"))
-        write_json(folder / FACTS, facts)
+        write_checked_json(folder / FACTS, {**facts, FILES: describe_files(folder)})
 
 
-def load(path: Path) -> tuple[dict[str, Table], dict[str, Any]]:
+def load(path: Path, *, checked: bool = False, whole: bool = False) -> tuple[dict[str, Table], dict[str, Any]]:
     """Open what ``save`` wrote as memory maps.
+
+    Args:
+        path: The folder.
+        checked: Its files were compared with their checksums just now, as those of a space are.
+        whole: Read them whole for that, however large they are.
 
     Raises:
         StateError: A file is missing, damaged or of another format version.
     """
-    facts = _checked(read_json(path / FACTS), str(path / FACTS))
+    facts = _checked(read_checked_json(path / FACTS), str(path / FACTS))
+    files = facts.pop(FILES, None)
+    if not are_described(files) or len(files) != len(TABLES):
+        raise Damage(path / FACTS, "no checksums of the tables").error()
+    for damage in damaged(path, {} if checked else files, whole=whole):
+        raise damage.error()
     tables = {}
     for name in TABLES:
         file = path / f"{name}.arrow"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..text import normalise
+from ..text import normalise, one_line
 
 MOST_WORDS = 12
 _I = re.IGNORECASE
@@ -87,6 +87,7 @@ def clean(answer: str, mention: str, max_words: int = MOST_WORDS) -> str:
         if name or REFUSAL.search(line):
             break
         name = name_in(line, mention)
+    name = one_line(name)
     return name if usable(name, max_words) else ""
 
 

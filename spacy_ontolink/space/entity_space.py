@@ -117,7 +117,7 @@ class EntitySpace:
         _check("pooling", path, tuple(saved_pooling), tuple(pooling or saved_pooling))
         encoder = encoder.from_disk(path / "encoder")
         _check("encoder", path, manifest["encoder"]["id"], encoder.id)
-        kb = KnowledgeBase.from_disk(path / "kb")
+        kb = KnowledgeBase.from_disk(path / "kb", checked=True)
         _check("knowledge base", path, manifest["kb"]["hash"], kb.hash)
         table = open_tensors(path / "row_table.safetensors")
         plain = EntityRows(Vectors.from_disk(path / "rows.safetensors"), table["owner"], table["name"])

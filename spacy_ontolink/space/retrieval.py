@@ -13,6 +13,8 @@ from ..vectors import Vectors, add
 from .entity_space import EntitySpace
 from .exact import exact_names
 
+MOST = np.float32(1)
+"""The highest score there is: a cosine of rows in half precision may come out higher, and go before an exact name."""
 SHORT_FORM = 0.5
 """How much of its score a short form keeps beside its long form: it is often another entity's abbreviation, too."""
 
@@ -110,6 +112,7 @@ def retrieve(
 def _search(space: EntitySpace, mentions: Sequence[Mention], vectors: Vectors, k: int, allowed: Bools1d | None) -> Hits:
     """Search, then put entities first that have the very text as a name."""
     hits = space.search(vectors, k, allowed)
+    np.minimum(hits.scores, MOST, out=hits.scores)
     query, position, entity, score = exact_names(space.kb, [mention.text for mention in mentions], allowed)
     pair, place = np.nonzero((hits.entities[query] == entity[:, None]) & (hits.scores[query] > score[:, None]))
     hits.scores[query[pair], place] = score[pair]

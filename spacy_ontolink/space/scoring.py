@@ -11,7 +11,7 @@ from ..vectors import Vectors
 from .entity_space import EntitySpace
 from .exact import exact_names
 from .pooling import Pooling, ranges
-from .retrieval import SHORT_FORM, Encoded, Query, encode
+from .retrieval import MOST, SHORT_FORM, Encoded, Query, encode
 
 _PAIRS = 1 << 11  # (query, row) pairs scored at a time: few enough for the processor's cache
 
@@ -68,6 +68,7 @@ class CandidateScores:
         length = np.sqrt(self._squared_lengths(total))[self._query]
         best = self._best(dots)
         scores = np.divide(best, length, out=np.zeros_like(best), where=length > 0)
+        scores = np.minimum(scores, MOST)
         scores[self._exact] = self._exact_score
         if self._long is not None:
             has_long, long_scores = self._long
@@ -118,7 +119,7 @@ class CandidateScores:
         scored = place[of_row] >= 0
         dots = np.zeros(len(row), np.float32)
         dots[scored] = _dots(encoded.long_forms, place[of_row[scored]], vectors, row[scored])
-        scores = self._best(dots)
+        scores = np.minimum(self._best(dots), MOST)
         equal, exact = self._equal(space, [query.long_form.text if query.long_form else "" for query in queries])
         scores[equal] = exact
         return has_long, scores

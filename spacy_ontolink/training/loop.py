@@ -18,6 +18,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 import torch
 
+from ..atomic import naming_full_disk
 from ..errors import ConfigError, Errors, StateError
 from ..files import replacing
 from ..models.devices import runs_low
@@ -109,7 +110,7 @@ class _Run:
         self.optimizer = _optimizer(self.task.module, self.settings)
         epoch, position = self._resume()
         resumed_after = len(self.steps)
-        with self._open_log() as log:
+        with naming_full_disk(self.out), self._open_log() as log:
             while epoch < self.settings.epochs and not self._is_over():
                 self._epoch(epoch, position, log)
                 epoch, position = epoch + 1, 0
@@ -197,9 +198,10 @@ class _Run:
                 yield nowhere
             return
         self.out.mkdir(parents=True, exist_ok=True)
-        with (self.out / LOG).open("w", encoding="utf-8") as log:
+        with replacing(self.out / LOG) as path, path.open("w", encoding="utf-8") as log:
             for step in self.steps:
                 write_step(log, step)
+        with (self.out / LOG).open("a", encoding="utf-8") as log:
             yield log
 
     def _checkpoint(self, name: str, epoch: int, position: int) -> None:

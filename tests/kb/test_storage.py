@@ -1,11 +1,11 @@
 import contextlib
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from spacy_ontolink.errors import StateError
+from spacy_ontolink.files import read_checked_json, write_checked_json
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.columns import TABLES
 from spacy_ontolink.types import Entity, Synonym
@@ -74,7 +74,7 @@ def test_missing_folder(tmp_path):
 
 
 def read_all(kb):
-    """Read what damage might make unreadable: an exception is fine (checksums are the space's), a crash is not."""
+    """Read what damage might make unreadable: an exception is fine (checksums were passed over), a crash is not."""
     reads = (kb.statistics, kb.name_texts, kb.types, lambda: kb.lookup("bf"))
     for read in (*reads, lambda: kb["T:0"], lambda: kb["T:2"], lambda: kb["T:8"], lambda: kb.ancestors("T:2")):
         with contextlib.suppress(Exception):
@@ -89,8 +89,10 @@ def test_flipped_bytes_never_crash(toy, folder, file):
         damaged = bytearray(whole)
         damaged[place] ^= 0xFF
         (folder / file).write_bytes(damaged)
+        with pytest.raises(StateError, match=f"{file} is damaged"):
+            KnowledgeBase.from_disk(folder)
         try:
-            opened = KnowledgeBase.from_disk(folder)
+            opened = KnowledgeBase.from_disk(folder, checked=True)
         except StateError as error:
             assert file in str(error) or "rows instead of" in str(error)
         else:
@@ -105,11 +107,11 @@ def test_flipped_bytes_never_crash(toy, folder, file):
         ({"rows": {}}, "row counts"),
         ({"names": 0}, "row counts"),
         ({"name": 3}, "'name' is 3"),
+        ({"files": {}}, "no checksums"),
     ],
 )
 def test_facts_that_make_no_sense_are_refused(folder, change, reason):
-    facts = json.loads((folder / "kb.json").read_text()) | change
-    (folder / "kb.json").write_text(json.dumps(facts))
+    write_checked_json(folder / "kb.json", read_checked_json(folder / "kb.json") | change)
     with pytest.raises(StateError, match=rf"kb.json is damaged \(.*{reason}"):
         KnowledgeBase.from_disk(folder)
 
@@ -117,14 +119,16 @@ def test_facts_that_make_no_sense_are_refused(folder, change, reason):
 def test_table_of_another_knowledge_base_is_refused(folder, tmp_path):
     KnowledgeBase.from_entities([Entity("T:1", "one")]).to_disk(tmp_path / "other")
     (folder / "names.arrow").write_bytes((tmp_path / "other" / "names.arrow").read_bytes())
-    with pytest.raises(StateError, match=r"names.arrow is damaged \(1 rows instead of 14\)"):
+    with pytest.raises(StateError, match=r"names.arrow is damaged \(\d+ bytes instead of \d+\)"):
         KnowledgeBase.from_disk(folder)
+    with pytest.raises(StateError, match=r"names.arrow is damaged \(1 rows instead of 14\)"):
+        KnowledgeBase.from_disk(folder, checked=True)
 
 
 def test_table_with_other_columns_is_refused(folder):
     (folder / "ids.arrow").write_bytes((folder / "lookup.arrow").read_bytes())
     with pytest.raises(StateError, match=r"ids.arrow is damaged \(unexpected columns"):
-        KnowledgeBase.from_disk(folder)
+        KnowledgeBase.from_disk(folder, checked=True)
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"\x80", b"\x93\x01\x02\x03"])

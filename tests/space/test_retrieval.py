@@ -27,6 +27,19 @@ def test_an_exact_name_scores_one_and_its_row_is_the_match(space):
     assert space.kb.texts_of(space.rows.name[hits.rows[0, :1]]) == ["fat percentage"]
 
 
+def test_rounding_puts_no_cosine_before_an_exact_name(space, monkeypatch):
+    search = EntitySpace.search
+
+    def inflated(self, *arguments):
+        hits = search(self, *arguments)
+        return hits._replace(scores=np.where(hits.entities >= 0, np.float32(1.0004), hits.scores))
+
+    monkeypatch.setattr(EntitySpace, "search", inflated)
+    hits = retrieve(space, [Query(Mention("fat percentage"))], 3)
+    assert space.kb.ids_of(hits.entities[0, :1]) == ["T:1"]
+    assert hits.scores.max() == 1
+
+
 @pytest.mark.parametrize("text", ["β-carotene level", "beta-carotene level", "Beta Carotene Level"])
 def test_spellings_of_one_name(space, text):
     assert ids(space, text)[0] == "T:4"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...errors import DataError, Errors
+from ...unpacking import OversizeError, gunzipped, lines_in
 from ..tally import STDIN, Place
 
 _GZIP = b"\x1f\x8b"
@@ -34,15 +35,17 @@ def open_source(path: Path) -> Iterator[Source]:
     """Open a file, or standard input for ``-``.
 
     Raises:
-        DataError: It is missing or closed, or a gzip file that is damaged or cut short (also while it is read).
+        DataError: It is missing or closed, or a gzip file that is damaged, cut short or a bomb (also while it is read).
     """
     try:
         with _opened(path) as file:
             packed = path.suffix == ".gz" or _head(file).startswith(_GZIP)
-            unpacked = io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=file)), _BUFFER) if packed else file
+            unpacked = gunzipped(file) if packed else file
             yield Source(path, unpacked, _head(unpacked).removeprefix(_BOM))
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(Errors.NOT_GZIP.format(path=path, reason=error)) from error
+    except OversizeError as error:
+        raise DataError(Errors.UNREADABLE.format(path=path, reason=error)) from error
 
 
 @contextmanager
@@ -70,7 +73,7 @@ def lines_of(source: Source) -> Iterator[tuple[Place, str]]:
     Raises:
         DataError: A line is not UTF-8.
     """
-    for number, line in enumerate(source.file, start=1):
+    for number, line in enumerate(lines_in(source.file), start=1):
         place = Place(source.path, number)
         yield place, decode(line.removeprefix(_BOM) if number == 1 else line, place)
 

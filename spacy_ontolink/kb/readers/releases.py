@@ -94,5 +94,5 @@ def _places(path: Path) -> Sequence[Place]:
             members = [name for name in archive.namelist() if not name.endswith("/") and "__MACOSX" not in name]
             return [zipfile.Path(archive, name) for name in sorted(members)]
         return sorted(path.parent.glob("MR*.RRF*")) if _UMLS.fullmatch(path.name) else [path]
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # the last for a version that zipfile does not know
         raise OntologyError(Errors.UNREADABLE.format(path=path, reason=error)) from error

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import io
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from ...errors import Errors, OntologyError
+from ...unpacking import bounded, gunzipped, lines_in
 from .report import ReadReport
 
 Place = Path | zipfile.Path
@@ -39,12 +39,15 @@ def open_bytes(path: Place) -> Iterator[BinaryIO]:
             file = cast(BinaryIO, opened)
             packed = file.read(2) == _GZIP
             file.seek(0)
-            raw = gzip.GzipFile(fileobj=file) if packed else file
-            # These read lines in Python, a BufferedReader around them in C.
-            slow = isinstance(raw, gzip.GzipFile | zipfile.ZipExtFile)
-            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), 1 << 16) if slow else raw)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+            # A BufferedReader reads lines in C, where gzip and zipfile do so in Python.
+            reader = bounded(file, _packed_size(path)) if isinstance(file, zipfile.ZipExtFile) else file
+            yield gunzipped(reader) if packed else reader
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, LZMAError) as error:
         raise OntologyError(Errors.UNREADABLE.format(path=path, reason=error)) from error
+
+
+def _packed_size(member: Place) -> int:
+    return member.root.getinfo(member.at).compress_size if isinstance(member, zipfile.Path) else member.stat().st_size
 
 
 def _open(path: Place) -> IO[bytes]:
@@ -68,7 +71,7 @@ def read_lines(path: Place, report: ReadReport) -> Iterator[tuple[int, str]]:
     """
     number = 0
     with open_bytes(path) as file:
-        for raw in file:
+        for raw in lines_in(file):
             if not number:
                 raw = raw.removeprefix(_BOM)
             number += 1

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import ConfigError, Errors, OntologyError
 from ...types import Entity, Scope, Synonym
+from ...unpacking import lines_in
 from .annotations import LABEL
 from .iris import compact
 from .records import Record, decoded_lines, records, sniff_delimiter
@@ -70,7 +71,7 @@ def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | N
     with open_bytes(path) as file:
         encoding, errors = _encoding(path)
         text = io.TextIOWrapper(file, encoding, errors)
-        lines = decoded_lines(text, report)
+        lines = decoded_lines(lines_in(text), report)
         head = [line for _, line in zip(range(200), lines, strict=False)]
         delimiter = sniff_delimiter(head, list(columns.values()))
         rows = records(head, lines, delimiter, report)

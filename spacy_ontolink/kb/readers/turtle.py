@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from ...unpacking import lines_in
 from .report import ReadReport
 
 PROBLEM = "statement that cannot be read"
@@ -63,7 +64,7 @@ class _Lines:
 
     def __init__(self, file: BinaryIO) -> None:
         self.number = self.reached = 0
-        self._file = file
+        self._lines = lines_in(file)
         self._given: list[bytes] = []  # the last lines that were handed out
         self._again = deque[bytes]()  # lines to hand out before those of the file
         self._last = 0  # lines handed out at once the last time
@@ -103,6 +104,6 @@ class _Lines:
         self._rest = declarations
 
     def _line(self) -> bytes:
-        line = self._again.popleft() if self._again else self._file.readline()
+        line = self._again.popleft() if self._again else next(self._lines, b"")
         self.number += bool(line)
         return line
