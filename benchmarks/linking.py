@@ -3,7 +3,8 @@
 *Zero-label*: an encoder of n-grams learns the ontology's synonyms, then pairs of names and unlabelled mentions by each
 of the three strategies; all settings are the defaults. *Supervised*: the training mentions are names too, counted, and
 what the encoder learns from; the pipeline is tuned on the development mentions, which then become names as well. Rows:
-the first view alone, then with each later one. The test file is linked when all is settled.
+the first view alone, then with each later one. The test file is linked when all is settled. *As built with MiniLM*: no
+encoder is trained beforehand; there is what ``ontolink build --encoder MINILM --hybrid`` makes.
 
 Models are kept in the folder and not trained again.
 """
@@ -28,6 +29,7 @@ from linking_parts import (
     TOKENS,
     TOP_N,
     Row,
+    default_with,
     encoder_of,
     mean,
     measured,
@@ -43,8 +45,11 @@ from spacy_ontolink.kb.readers import read_ontology
 
 SEEDS = (0, 1, 2)
 ZERO_LABEL, SUPERVISED = "zero-label", "supervised"
-WITH, READ = ", with MiniLM", ", with a cross-encoder"
-SETTINGS = (ZERO_LABEL, ZERO_LABEL + WITH, SUPERVISED, SUPERVISED + READ, SUPERVISED + WITH)
+WITH, READ, BUILT = ", with MiniLM", ", with a cross-encoder", ", as built with MiniLM"
+SETTINGS = (
+    *(ZERO_LABEL + how for how in ("", WITH, BUILT)),
+    *(SUPERVISED + how for how in ("", READ, WITH, BUILT)),
+)
 STRATEGIES = ("none", "BASE", "RM-PCS", "PC-POS")
 LIMIT, LIMIT_READ = 1000, 300  # mentions to tune on; with a cross-encoder
 READ_MENTIONS = 1500  # that it is trained on
@@ -141,31 +146,34 @@ class Bench:
         return train("retriever", config, out, [self.pairs()], **where, **more)
 
 
-def zero_label(bench: Bench, strategy: str, with_minilm: bool) -> list[Row]:
+def zero_label(bench: Bench, strategy: str, how: str) -> list[Row]:
     """Measure a pipeline that has seen no label."""
     kb, runs, test = bench.kb(), [], bench.folder / "test.jsonl"
+    if how == BUILT:
+        return mean([measured(pipeline(kb, default_with(bench.options.minilm)), test)])
     if not bench.corpus.small:
         return mean([measured(pipeline(kb, encoder_of()), test)])
-    minilm = bench.minilm() if with_minilm else None
-    for seed in SEEDS[: 1 if with_minilm else bench.corpus.seeds]:
+    minilm = bench.minilm() if how == WITH else None
+    for seed in SEEDS[: 1 if minilm else bench.corpus.seeds]:
         runs.append(measured(pipeline(kb, encoder_of(bench.paired(strategy, seed), minilm)), test))
     return mean(runs)
 
 
-def supervised(bench: Bench, with_minilm: bool, reads: bool) -> list[Row]:
+def supervised(bench: Bench, how: str) -> list[Row]:
     """Measure a pipeline that has seen the training mentions.
 
     It is tuned on the development mentions, which are then made names as well.
     """
     known, runs, test = bench.kb("train", "dev"), [], bench.folder / "test.jsonl"
+    built = default_with(bench.options.minilm) if how == BUILT else None
     if not bench.corpus.small:
-        return mean([measured(pipeline(known, encoder_of()), test)])
-    minilm = bench.minilm("train") if with_minilm else None
-    for seed in SEEDS[: 1 if with_minilm or reads else bench.corpus.seeds]:
-        encoder = encoder_of(bench.aligned(seed, "train"), minilm)
+        return mean([measured(pipeline(known, built or encoder_of()), test)])
+    minilm = bench.minilm("train") if how == WITH else None
+    for seed in SEEDS[: 1 if how else bench.corpus.seeds]:
+        encoder = built or encoder_of(bench.aligned(seed, "train"), minilm)
         with tempfile.TemporaryDirectory() as scratch:
-            reader = bench.cross_encoder(seed, Path(scratch)) if reads else None
-            untuned, limit = pipeline(bench.kb("train"), encoder, reader), LIMIT_READ if reads else LIMIT
+            reader = bench.cross_encoder(seed, Path(scratch)) if how == READ else None
+            untuned, limit = pipeline(bench.kb("train"), encoder, reader), LIMIT_READ if reader else LIMIT
             nlp = tuned(untuned, bench.dev, Path(scratch), limit, seed)
             finder: Any = nlp.get_pipe("ontolink_retriever")
             finder.update(known)
@@ -200,11 +208,12 @@ def main() -> None:
             continue
         bench = Bench(corpus, options.data, options.models, options)
         for setting in options.settings:
-            labels, with_minilm, reads = setting.startswith(SUPERVISED), setting.endswith(WITH), setting.endswith(READ)
+            labels = setting.startswith(SUPERVISED)
+            how = setting.removeprefix(SUPERVISED if labels else ZERO_LABEL)
             if labels and not corpus.supervised:
                 continue
-            for strategy in STRATEGIES[:1] if labels or not corpus.small else options.strategies:
-                found = supervised(bench, with_minilm, reads) if labels else zero_label(bench, strategy, with_minilm)
+            for strategy in STRATEGIES[:1] if labels or how == BUILT or not corpus.small else options.strategies:
+                found = supervised(bench, how) if labels else zero_label(bench, strategy, how)
                 keep({"corpus": corpus.name, "setting": setting, "strategy": strategy}, found)
                 for row in found:
                     sys.stderr.write(f"{corpus.name} {setting} {strategy} {row['row']}: {row['recall_at_1']:.3f}\n")

@@ -9,11 +9,12 @@ from common import percent
 NOTE = """Whole pipelines on test mentions; "+": with this stage, and those before it. *Zero-label*: the lexical encoder
 and an `NgramEncoder` by half each; the latter has learnt the ontology's synonyms, and then, by one of Sci-ZSEL's three
 strategies, pairs of unlabelled mentions and the names that they equal (p1+synonym, ambiguous ones dropped). Mentions
-come from the training texts (of gsc_plus: the development texts) by looking names up, or are given where the corpus
-has no texts; QTLdb has nothing but its test mentions, which are paired without their ids. Settings are the defaults.
+come from the training texts (of gsc_plus: the development texts) by looking names up, or are given where the corpus has
+no texts; QTLdb has nothing but its test mentions, which are paired without their ids. Settings are the defaults.
 *Supervised*: training mentions are names, and what the encoder learns from besides synonyms; all is tuned on the
 development mentions, which then become names as well (without training on them). *With MiniLM*: half of the weight goes
-to MiniLM, aligned with the same names, once through (one seed). On bc5cdr, whose 784,000 names are too many to train on
+to MiniLM, trained on the same names, once through (one seed). *As built with MiniLM*: the hybrid that `ontolink build
+--encoder MINILM --hybrid` makes, aligned by the build alone. On bc5cdr, whose 784,000 names are too many to train on
 here, it is the lexical encoder alone, untuned. *With a cross-encoder*: MiniLM is trained for one epoch on 1,500
 training mentions, with candidates of a pipeline that does not know these, reads the first 8 candidates with the text
 around the mention, and 300 development mentions tune the mix. R@1 is a mean over seeds, ± half of what lies between the

@@ -16,6 +16,7 @@ from confection import Config
 from spacy.language import Language
 
 from spacy_ontolink.cli import app
+from spacy_ontolink.cli.build import describe_encoder
 from spacy_ontolink.cli.mentions import finder, run
 from spacy_ontolink.cli.pipelines import adjust, retriever
 from spacy_ontolink.documents import GIVEN, SPANS_KEY, read_documents
@@ -63,6 +64,11 @@ def encoder_of(ngrams: Path | None = None, minilm: Path | None = None) -> Row:
             hybrid = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "lexical": made, "dense": part}
             made = {**hybrid, "weight": weight}
     return made
+
+
+def default_with(minilm: str) -> Row:
+    """Describe the encoder of ``ontolink build --encoder MINILM --hybrid``, whose build learns all that is learned."""
+    return describe_encoder(minilm, hybrid=True, weight=0.6)
 
 
 def pipeline(kb: KnowledgeBase, encoder: Row, cross_encoder: Path | None = None) -> Language:

@@ -24,12 +24,13 @@ _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, durable: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what is written there takes its place when the block ends well.
 
     Works for files and folders, and follows links. When the block raises, ``path`` is as it was and the temporary one
     is gone; when the process is killed, it is gone with the next writing. A device or a pipe cannot be replaced and is
-    yielded itself.
+    yielded itself. A ``durable`` file is on the disk when the block has ended, so that not even a machine that stops
+    can take it back.
 
     Raises:
         DataError: A file would take the place of a folder, or a folder that of a file.
@@ -44,7 +45,19 @@ def replacing(path: Path) -> Iterator[Path]:
         with scratch_beside(path) as scratch:
             yield scratch / path.name
             if (scratch / path.name).exists():
+                if durable:
+                    _sync(scratch / path.name)
                 _swap(scratch / path.name, path, scratch / _REPLACED)
+                if durable and os.name != "nt":  # Windows opens no folders
+                    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

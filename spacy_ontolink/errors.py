@@ -87,17 +87,7 @@ class Warnings(messages.ServiceWarnings):
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
-class Errors(
-    messages.CalibrationMessages,
-    messages.CorpusMessages,
-    messages.EvaluationMessages,
-    messages.FileMessages,
-    messages.ModelMessages,
-    messages.ReaderMessages,
-    messages.ServiceMessages,
-    messages.StoreMessages,
-    messages.TrainingMessages,
-):
+class Errors(messages.SubjectMessages):
     """Message templates, by floor."""
 
     # floor 0

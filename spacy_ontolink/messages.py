@@ -78,6 +78,52 @@ class TrainingMessages:
     )
 
 
+class BulkMessages:
+    """Message templates of ``bulk`` and ``ontolink bulk``."""
+
+    BULK_FOREIGN = (
+        "{path} exists, is not empty and holds no run of 'ontolink bulk', so it is left alone; give another name"
+    )
+    BULK_OTHER_RUN = (
+        "{path} holds another run ({differing}): let that one go on as it was started, give another OUT, or "
+        "--overwrite to begin anew"
+    )
+    BULK_IN_USE = "Another 'ontolink bulk' is writing to {path}; wait for it, or give another OUT"
+    BULK_OUT_IN_INPUT = "{out} lies in the input folder {path}, so its parts would become input; give another OUT"
+    BULK_NO_SHARDS = "{path}: no shard there; shards are files named .parquet, .jsonl (or .jsonl.gz) and .spacy"
+    BULK_NOT_SHARD = (
+        "{path} is no shard, which is named .parquet, .jsonl (or .jsonl.gz) or .spacy; 'ontolink convert' makes JSONL "
+        "of other formats"
+    )
+    BULK_UNREADABLE = "{path} is not a Parquet file that can be read: {reason}"
+    BULK_NO_COLUMN = "{path} has no column '{column}' for the text; give --text-column, one of: {columns}"
+    BULK_NOT_TEXT = "{path}: column '{column}' holds {kind}, not strings; give --text-column"
+    BULK_INPUT_CHANGED = (
+        "{path} is not what it was when the run in {out} began ({reason}): put it back, give another OUT, or "
+        "--overwrite to begin anew"
+    )
+    BULK_INPUT_GONE = (
+        "{out} has results of {path}, which is not in the input: name it again, give another OUT, or --overwrite to "
+        "begin anew"
+    )
+    BULK_RECEIPT = (
+        "The receipt {path} cannot be trusted: {reason}. Delete it, so that its rows are done again, or give "
+        "--overwrite to begin anew"
+    )
+    BULK_NO_ANSWER = (
+        "The pipeline's language model has answered none of {n} prompts: see to its server, then run this again"
+    )
+    BULK_KILLED = "its worker died {times} times while it worked on this document alone"
+    BULK_CHUNK_DIES = (
+        "{where}: workers died {times} times while these were {what}; give them more memory, or --chunk-size a lower "
+        "number (and another OUT), then run it again"
+    )
+    BULK_WORKERS_DIE = (
+        "Workers died {times} times while they opened the pipeline (exit code {code}): give fewer --workers, or more "
+        "memory"
+    )
+
+
 class ModelMessages:
     """Message templates of model folders."""
 
@@ -199,3 +245,18 @@ class StoreMessages:
         "one is done."
     )
     STORE_FAILED = "{table} cannot be used ({reason}). See that it can be reached and written to."
+
+
+class SubjectMessages(
+    BulkMessages,
+    CalibrationMessages,
+    CorpusMessages,
+    EvaluationMessages,
+    FileMessages,
+    ModelMessages,
+    ReaderMessages,
+    ServiceMessages,
+    StoreMessages,
+    TrainingMessages,
+):
+    """The messages of all subjects."""

@@ -12,7 +12,29 @@ from spacy_ontolink.abbreviations import expand, find_abbreviations, long_forms
         ("The gene adenomatous polyposis coli (APC; MIM 175100)", {"APC": "adenomatous polyposis coli"}),
         ("adenomatous polyposis coli [APC] and (APC) again", {"APC": "adenomatous polyposis coli"}),
         ("familial polyposis (FP [MIM 175100]) is", {"FP": "familial polyposis"}),
-        ("Duchenne and Becker muscular dystrophies (DMD and BMD)", {}),
+        (
+            "patients with Duchenne or Becker muscular dystrophy (DMD or BMD) and",
+            {"DMD": "Duchenne muscular dystrophy", "BMD": "Becker muscular dystrophy"},
+        ),
+        (
+            "ataxia type 3 or Machado-Joseph disease (AT3 and MJD)",
+            {"AT3": "ataxia type 3", "MJD": "Machado-Joseph disease"},
+        ),
+        ("pigs (cases and controls) and (Fig. 1 or 2)", {}),
+        ("with attenuated adenomatous polyposis coli (AAPC)", {"AAPC": "attenuated adenomatous polyposis coli"}),
+        ("malignant rhabdoid tumors (MRTs)", dict.fromkeys(("MRTs", "MRT"), "malignant rhabdoid tumors")),
+        (
+            "X-linked adrenoleukodystrophy (X-ALD), or childhood cerebral ALD (CCALD)",
+            {
+                "X-ALD": "X-linked adrenoleukodystrophy",
+                "CCALD": "childhood cerebral adrenoleukodystrophy",
+                "ALD": "adrenoleukodystrophy",
+            },
+        ),
+        (
+            "hyperparathyroidism-jaw tumor (HPT-JT)",
+            {"HPT-JT": "hyperparathyroidism-jaw tumor", "JT": "jaw tumor", "HPT": "hyperparathyroidism"},
+        ),
         ('Wilson disease ("WD") is', {"WD": "Wilson disease"}),
         ("the gene of myotonic dystrophy (DM) is", {"DM": "myotonic dystrophy"}),
         ("body weight (bw) was", {"bw": "body weight"}),
@@ -50,7 +72,9 @@ def test_offsets_point_at_the_forms(text):
         ("low BFP", "low body fat percentage"),
         ("XBFP", None),
         ("bfp", None),
-        ("body fat percentage (BFP)", None),
+        ("body fat percentage (BFP)", "body fat percentage"),
+        ("body fat percentage ( BFP ) loss", "body fat percentage loss"),
+        ("body fat percentage in BFP pigs", None),
         ("", None),
     ],
 )

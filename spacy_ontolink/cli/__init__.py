@@ -15,6 +15,7 @@ import typer
 from .. import __version__
 from ..errors import OntolinkError
 from .build import build
+from .bulk import bulk
 from .console import say
 from .convert import convert
 from .demo import demo
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (build, update, link, evaluate, convert, pairs, tune, search, explain, serve, info, demo):
+for command in (build, update, link, bulk, evaluate, convert, pairs, tune, search, explain, serve, info, demo):
     app.command()(command)
 app.add_typer(train, name="train")
 

@@ -96,7 +96,7 @@ def build(
     check_free(out, overwrite)
     if config:
         _refuse(context, _SETTINGS, f"--config {config}")
-    parts = {"encoder": _encoder(encoder, hybrid, weight), "index": _index(index, store)}
+    parts = {"encoder": describe_encoder(encoder, hybrid, weight), "index": _index(index, store)}
     settings = {"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, **parts}
     with step("Setting the pipeline up"):
         nlp = _from_config(config, ontologies) if config else _pipeline(base_model, lang, settings)
@@ -126,7 +126,12 @@ def _refuse(context: typer.Context | None, names: Sequence[str], other: str) -> 
         raise ConfigError(Errors.ONE_OR_OTHER.format(one=options, other=other, reason=reason))
 
 
-def _encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
+def describe_encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
+    """Return the config block of an encoder: the default one, a sentence encoder or a trained one, or a hybrid of two.
+
+    Raises:
+        ConfigError: A hybrid of the lexical encoder alone.
+    """
     from ..encoders.learned import is_model
     from ..errors import ConfigError, Errors
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Item = TypeVar("Item")
+LOG_EVERY = 30.0
+"""Seconds between lines of progress where there is no terminal."""
 
 
 def say(text: str) -> None:
@@ -75,8 +77,38 @@ def track(items: Iterable[Item], doing: str, total: int | None = None) -> Iterat
         yield from progress.track(items, total=total, description=doing)
 
 
+@contextmanager
+def meter(doing: str, unit: str) -> Iterator[Callable[[int, int, int], None]]:
+    """Show rate and time left while the block runs: a bar on a terminal, else a line now and then, for logs.
+
+    Yields what is to be called with the number done, the number in all, and the number done before the block began.
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    start = shown = time.monotonic()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(doing, total=None)
+
+        def report(done: int, total: int, before: int) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            rate = (done - before) / max(now - start, 1e-9)
+            text = f"{doing}: {done:,} of {total:,} {unit}"
+            if rate:
+                text += f", {rate:,.1f} per second, {seconds((total - done) / rate)} left"
+            progress.update(task, completed=done, total=total, description=text)
+            if progress.disable and now - shown >= LOG_EVERY:
+                shown = now
+                say(text)
+
+        yield report
+
+
 def seconds(duration: float) -> str:
     """Write a duration for people."""
+    if duration >= 2 * 3600:
+        return f"{int(duration // 3600)} h {duration % 3600 / 60:.0f} min"
     return f"{duration:.1f} s" if duration < 90 else f"{int(duration // 60)} min {duration % 60:.0f} s"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..text import percent
+
 _MOST_GROUPS = 12
 """Labels or namespaces that are shown; the JSON and the page have all."""
 
@@ -19,6 +21,13 @@ def table(measures: Mapping[str, Any]) -> str:
     if found := measures["calibration"]:
         lines.append(
             f"expected calibration error {found['expected_calibration_error']:.3f}, Brier score {found['brier']:.3f}"
+        )
+    if found := measures["composite"]:
+        shares = [percent(found[key]) for key in ("id_precision", "id_recall", "all_found")]
+        lines.append(
+            "composite mentions: {:,}; ids given {} % right, {} % of theirs found, all of them of {} %".format(
+                found["n"], *shares
+            )
         )
     if "comparison" in measures:
         lines += _comparison(measures["comparison"])

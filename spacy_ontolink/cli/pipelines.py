@@ -16,6 +16,8 @@ from .blame import file_read_by
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from ..types import LLM
+
 RETRIEVER, FUSER = "ontolink_retriever", "ontolink_fuse"
 
 
@@ -107,6 +109,13 @@ def linkers(nlp: Language) -> list[str]:
 def retriever(nlp: Language) -> Any:
     """Return the first retriever."""
     return nlp.get_pipe(retrievers(nlp)[0])
+
+
+def language_models(nlp: Language) -> list[LLM]:
+    """Return the language models that the components ask."""
+    components: list[Any] = [nlp.get_pipe(name) for name in linkers(nlp)]
+    parts: list[Any] = [getattr(own, name, None) for own in components for name in ("reformulator", "reranker")]
+    return [part.llm for part in parts if hasattr(part, "llm")]
 
 
 def choose_retrievers(nlp: Language, component: str | None, pipeline: str) -> list[str]:

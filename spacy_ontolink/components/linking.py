@@ -58,8 +58,10 @@ def answer(
     weights: Sequence[float],
     threshold: float | None,
     reformulator: Reformulator | None = None,
+    composites: bool = False,
 ) -> list[Answer]:
     """Answer all requests, with one retrieval of the distinct ones per filter; blank mentions are not looked up."""
+    from ..space.composite import split_composites
     from ..space.retrieval import retrieve
 
     answers: dict[Request, Answer] = {}
@@ -74,7 +76,8 @@ def answer(
         texts = [_texts(request, rewritten.get(request.sentence)) for request in group]
         queries = [query_of(request.mention, given) for request, given in zip(group, texts, strict=True)]
         hits = retrieve(space, queries, k, masks[name], tuple(weights))
-        answers.update(zip(group, _answers(space, hits, threshold, texts), strict=True))
+        parts = split_composites(space, queries, hits, masks[name]) if composites else {}
+        answers.update(zip(group, _answers(space, hits, threshold, texts, parts), strict=True))
     return [answers[request] for request in requests]
 
 
@@ -100,9 +103,13 @@ def _texts(request: Request, rewritten: Reformulation | None) -> dict[str, str]:
 
 
 def _answers(
-    space: EntitySpace, hits: Hits, threshold: float | None, texts: Sequence[Mapping[str, str]]
+    space: EntitySpace,
+    hits: Hits,
+    threshold: float | None,
+    texts: Sequence[Mapping[str, str]],
+    parts: Mapping[int, tuple[str, ...]],
 ) -> list[Answer]:
-    """Turn hits into columns: one vectorised look-up per batch, then slices."""
+    """Turn hits into columns: one vectorised look-up per batch, then slices; ``parts`` by number of the query."""
     kb, found = space.kb, hits.entities >= 0
     positions = space.rows.name[hits.rows[found]]
     entities = hits.entities[found]
@@ -113,7 +120,7 @@ def _answers(
     scopes, scores = tuple(_SCOPES[kb.name_scope[positions]].tolist()), tuple(hits.scores[found].tolist())
     answers = []
     stop = 0
-    for count, beside in zip(found.sum(axis=1).tolist(), texts, strict=True):
+    for number, (count, beside) in enumerate(zip(found.sum(axis=1).tolist(), texts, strict=True)):
         start, stop = stop, stop + count
         columns = {
             "id": ids[start:stop],
@@ -122,6 +129,8 @@ def _answers(
             "scope": scopes[start:stop],
             "scores": {STAGE: scores[start:stop]},
         }
+        if number in parts:
+            columns["part"] = parts[number]
         linked = count and (threshold is None or scores[start] >= threshold)
         answers.append(Answer(ids[start] if linked else NIL, columns, beside))
     return answers

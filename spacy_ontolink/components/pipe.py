@@ -267,6 +267,7 @@ class OntologyRetriever(LinkingPipe, Provider):
             weights=settings.weights,
             threshold=settings.threshold,
             reformulator=reformulator,
+            composites=settings.composites,
         )
         found = iter(answers)
         for spans, items in read:

@@ -44,8 +44,7 @@ def read_requests(
         if cut:
             on_cut(span.end - span.start)
         if settings.abbreviations and mention.text not in long_forms:
-            # Nothing outside the mention can define it; otherwise the document is searched once.
-            if forms is None and len(mention.text) < len(text):
+            if forms is None:  # the document is searched once
                 forms = read_abbreviations(doc, text)
             long_forms[mention.text] = expand(mention.text, forms) if forms else None
         long = long_forms.get(mention.text)

@@ -34,6 +34,7 @@ DEFAULT_CONFIG = {
     "overwrite": True,
     "batch_size": 128,
     "abbreviations": True,
+    "composites": False,
     "n_context": 64,
     "n_sents": None,
     "scorer": {"@scorers": "spacy-ontolink.linking_scorer.v1"},
@@ -49,7 +50,7 @@ SCORE_WEIGHTS = {
 
 @Language.factory(
     "ontolink_retriever",
-    assigns=["token.ent_kb_id", "span._.kb_ents", "span._.ontolink"],
+    assigns=["token.ent_kb_id", "span._.kb_ents", "span._.kb_parts", "span._.ontolink"],
     default_config=DEFAULT_CONFIG,
     default_score_weights=SCORE_WEIGHTS,
 )
@@ -75,6 +76,7 @@ def make_retriever(
     overwrite: bool,
     batch_size: int,
     abbreviations: bool,
+    composites: bool,
     n_context: int,
     n_sents: int | None,
 ) -> OntologyRetriever:
@@ -106,6 +108,8 @@ def make_retriever(
         overwrite: Replace ids that mentions have already.
         batch_size: The most documents whose mentions are looked up together.
         abbreviations: Look up the long forms of abbreviations, too, that the document defines.
+        composites: Look up the parts of coordinated mentions ("breast and ovarian cancer"), too; where the ontology
+            knows them better than the whole, the best entity of each comes first.
         n_context: Tokens to either side of a mention shown to an encoder that uses context.
         n_sents: Sentences to either side of the mention's own to which that context is confined; null for no limit.
 
@@ -126,6 +130,7 @@ def make_retriever(
         overwrite=overwrite,
         batch_size=batch_size,
         abbreviations=abbreviations,
+        composites=composites,
         n_context=n_context,
         n_sents=n_sents,
     )

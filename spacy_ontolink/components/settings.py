@@ -35,6 +35,7 @@ class RetrieverSettings:
     overwrite: bool = True
     batch_size: int = 128
     abbreviations: bool = True
+    composites: bool = False
     n_context: int = 64
     n_sents: int | None = None
 

@@ -37,7 +37,10 @@ RECORDS = "ontolink_records"
 _NONE = float("-inf")
 
 Columns = dict[str, Any]
-"""Candidates, best first: lists ``id``, ``name``, ``matched``, ``scope``, and ``scores``, one list per stage."""
+"""Candidates, best first: lists ``id``, ``name``, ``matched``, ``scope``, and ``scores``, one list per stage.
+
+Of a composite mention also ``part``: the text of its part that a candidate was found for, "" for the whole mention.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,13 @@ NO_ANSWER = Answer(NIL, {"id": [], "name": [], "matched": [], "scope": [], "scor
 
 
 def register_extensions() -> None:
-    """Add ``span._.kb_ents`` and ``span._.ontolink``; needed to read saved documents without a pipeline.
+    """Add ``span._.kb_ents``, ``kb_parts`` and ``ontolink``; needed to read saved documents without a pipeline.
 
     An attribute of that name that another package made (scispaCy's ``kb_ents``) stays as it is, with a warning.
     """
     if not Span.has_extension(RECORDS):
         Span.set_extension(RECORDS, default=None)
-    for name, getter in (("kb_ents", kb_ents), ("ontolink", ontolink)):
+    for name, getter in (("kb_ents", kb_ents), ("kb_parts", kb_parts), ("ontolink", ontolink)):
         if not Span.has_extension(name):
             Span.set_extension(name, getter=getter)
         elif Span.get_extension(name)[2] is not getter:
@@ -176,11 +179,27 @@ def kb_ents(span: Span) -> list[tuple[str, float]]:
     return [(id, _NONE if score is None else score) for id, score in zip(columns["id"], scores, strict=True)]
 
 
+def kb_parts(span: Span) -> list[tuple[str, str, float]]:
+    """Return ``(text, id, score)`` of the best candidate of each part of a composite mention, best first.
+
+    Empty for a mention of one piece, and for one that got no id.
+    """
+    record = _record(span)
+    if not record or record["id"] == NIL or "part" not in record["columns"]:
+        return []
+    found: dict[str, tuple[str, str, float]] = {}
+    for part, (id, score) in zip(record["columns"]["part"], kb_ents(span), strict=True):
+        if part:
+            found.setdefault(part, (part, id, score))
+    return list(found.values())
+
+
 def ontolink(span: Span) -> list[dict[str, Any]]:
     """Return the candidates, best first: id, name, matched name and its scope, scores by stage, rank from 1.
 
     A stage that could not score a candidate, or passed it over, gave it None. The ``probability`` that the id is right
-    is that of the first candidate, from a calibrated ``ontolink_fuse``.
+    is that of the first candidate, from a calibrated ``ontolink_fuse``. Candidates of a composite mention have the
+    ``part`` that they were found for.
     """
     record = _record(span)
     if not record or not record["columns"]["scores"]:
@@ -200,6 +219,7 @@ def ontolink(span: Span) -> list[dict[str, Any]]:
             "scores": dict(zip(stages, scores[i], strict=True)),
             "rank": i + 1,
             "probability": columns["probability"][i] if "probability" in columns else None,
+            **({"part": columns["part"][i]} if "part" in columns else {}),
         }
         for i in range(len(columns["id"]))
     ]

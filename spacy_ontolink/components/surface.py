@@ -3,12 +3,13 @@
 # No "from __future__ import annotations" here: spaCy checks the config against this signature.
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from spacy.language import Language
 
 from ..errors import check_setting
+from ..types import Mention
 from .linking import query_of
 from .listening import ANY
 from .spans import Answer
@@ -62,14 +63,11 @@ class SurfaceReranker(Stage):
 
     def revise(self, items: Sequence[Item]) -> list[Answer | None]:
         """Score each distinct mention's candidates over the retriever's rows."""
-        from ..space import CandidateScores, Pooling
+        from ..space import CandidateScores, Pooling, level
 
-        provider, space = self.provider, self.provider.space
-        keys = []
-        for item in items:
-            mention = item.mention(provider.n_context, provider.settings.n_sents)
-            keys.append((mention, tuple(item.answer.texts.items()), tuple(item.answer.columns["id"])))
-        distinct = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        space = self.provider.space
+        keys = [self._keys(item) for item in items]
+        distinct = {key: number for number, key in enumerate(dict.fromkeys(key for own in keys for key in own))}
         queries = [query_of(mention, dict(texts)) for mention, texts, _ in distinct]
         candidates = np.full((len(distinct), max(len(ids) for *_, ids in distinct)), -1, np.int32)
         there = np.arange(candidates.shape[1]) < np.array([len(ids) for *_, ids in distinct])[:, None]
@@ -77,9 +75,17 @@ class SurfaceReranker(Stage):
         pooling = Pooling(self.settings.name_pooling, self.settings.pooling)
         scores = CandidateScores(space, queries, candidates, pooling).mixed(self.settings.weights)
         return [
-            reranked(item.answer, self.view, scores[distinct[key]][: len(key[-1])])
-            for item, key in zip(items, keys, strict=True)
+            reranked(item.answer, self.view, level(scores[[distinct[key] for key in own], : len(own[0][-1])]))
+            for item, own in zip(items, keys, strict=True)
         ]
+
+    def _keys(self, item: Item) -> list[tuple[Mention, tuple[tuple[str, str], ...], tuple[str, ...]]]:
+        """What the scores of a mention depend on: the mention, or each part of it, texts beside it, candidates."""
+        mention = item.mention(self.provider.n_context, self.provider.settings.n_sents)
+        ids = tuple(item.answer.columns["id"])
+        if parts := list(dict.fromkeys(filter(None, item.answer.columns.get("part", ())))):
+            return [(replace(mention, text=part), (), ids) for part in parts]
+        return [(mention, tuple(item.answer.texts.items()), ids)]
 
 
 @Language.factory(

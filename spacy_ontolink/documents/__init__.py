@@ -3,6 +3,7 @@
 from .conversion import convert_corpus
 from .formats import FORMATS as CORPUS_FORMATS
 from .formats import IdRules, format_of
+from .halving import by_halves
 from .links import LINK_PATTERNS, link_pattern
 from .reading import read_documents
 from .records import GIVEN, SPANS_KEY, mention_records
@@ -22,6 +23,7 @@ __all__ = [
     "IdRules",
     "Successors",
     "Tally",
+    "by_halves",
     "convert_corpus",
     "document_writer",
     "format_of",

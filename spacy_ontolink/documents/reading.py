@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -129,30 +129,62 @@ def _check_key(path: Path, spans_key: str | None) -> None:
 def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None) -> Iterator[Doc]:
     if path == STDIN:
         raise DataError(Errors.SPACY_FROM_STDIN)
-    if not path.is_file():
-        raise DataError(Errors.INPUT_MISSING.format(path=path))
-    try:
-        docs = list(DocBin().from_disk(path).get_docs(vocab))
-    except Exception as error:  # zlib, msgpack and struct each have their own
-        raise DataError(Errors.NOT_DOCBIN.format(path=path, reason=error)) from error
+    docs = docs_of(open_docbin(path), vocab, path)
     groups = {key for doc in docs for key in doc.spans}
     if spans_key is not None and spans_key not in groups:
         found = ", ".join(sorted(groups)) or "none"
         raise DataError(Errors.NO_GROUP.format(path=path, spans_key=spans_key, groups=found))
-    if spans_key is None and not any(doc.ents for doc in docs):
-        spans_key = SPANS_KEY if SPANS_KEY in groups else "sc"
+    spans_key = spans_key or own_group(docs)
     given = given and any(spans_of(doc, spans_key) for doc in docs)
     for number, doc in enumerate(docs, start=1):
-        before = _plain(doc.user_data.get(GIVEN, {}))
-        mentions: list[dict[str, Any]] = []
-        if given:
-            spans = spans_of(doc, spans_key)
-            # A file that was linked before has its answers on the spans, and its gold ids where they were read.
-            mentions = before.get("mentions") or [_given(span) for span in spans]
-            doc.spans[SPANS_KEY] = [Span(doc, span.start, span.end, label=span.label_) for span in spans]
-        id = before.get("id") or doc.user_data.get("id", number)
-        doc.user_data[GIVEN] = {**before, "id": str(id), "mentions": mentions}
-        yield doc
+        yield note_given(doc, number, given, spans_key)
+
+
+def open_docbin(path: Path) -> DocBin:
+    """Open a ``.spacy`` file.
+
+    Raises:
+        DataError: It is missing, or no DocBin.
+    """
+    if not path.is_file():
+        raise DataError(Errors.INPUT_MISSING.format(path=path))
+    try:
+        return DocBin().from_disk(path)
+    except Exception as error:  # zlib and msgpack each have their own
+        raise DataError(Errors.NOT_DOCBIN.format(path=path, reason=error)) from error
+
+
+def docs_of(packed: DocBin, vocab: Vocab, path: Path) -> list[Doc]:
+    """Unpack the documents of a ``.spacy`` file.
+
+    Raises:
+        DataError: One cannot be unpacked.
+    """
+    try:
+        return list(packed.get_docs(vocab))
+    except Exception as error:  # msgpack and struct each have their own
+        raise DataError(Errors.NOT_DOCBIN.format(path=path, reason=error)) from error
+
+
+def own_group(docs: Sequence[Doc]) -> str | None:
+    """Return the group that has the mentions of unpacked documents; None if they are the entities."""
+    if any(doc.ents for doc in docs):
+        return None
+    return SPANS_KEY if any(SPANS_KEY in doc.spans for doc in docs) else "sc"
+
+
+def note_given(doc: Doc, number: int, given: bool, spans_key: str | None) -> Doc:
+    """Note on an unpacked document its id, by default its number, and with ``given`` the mentions that it came with."""
+    before = _plain(doc.user_data.get(GIVEN, {}))
+    mentions: list[dict[str, Any]] = []
+    if given:
+        spans = spans_of(doc, spans_key)
+        # A file that was linked before has its answers on the spans, and its gold ids where they were read.
+        mentions = before.get("mentions") or [_given(span) for span in spans]
+        doc.spans[SPANS_KEY] = [Span(doc, span.start, span.end, label=span.label_) for span in spans]
+    id = before.get("id") or doc.user_data.get("id", number)
+    doc.user_data[GIVEN] = {**before, "id": str(id), "mentions": mentions}
+    return doc
 
 
 def _given(span: Span) -> dict[str, Any]:

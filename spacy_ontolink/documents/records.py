@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spacy.tokens import Doc, Span
@@ -26,6 +26,11 @@ def candidates_of(span: Span) -> list[dict[str, Any]]:
     return list(span._.ontolink or ()) if Span.has_extension("ontolink") else []
 
 
+def parts_of(span: Span) -> list[tuple[str, str, float]]:
+    """Return text, id and score of each part of a composite mention that was linked by its parts."""
+    return list(span._.kb_parts or ()) if Span.has_extension("kb_parts") else []
+
+
 def document_id(doc: Doc) -> str:
     """Return the id that the document's file gave it."""
     return str(doc.user_data.get(GIVEN, {}).get("id", ""))
@@ -36,6 +41,7 @@ def mention_records(doc: Doc, spans_key: str | None, k: int) -> list[dict[str, A
 
     Offsets are those of the file where it gave any (the span may be wider, since it ends where tokens end), and
     ``kb_ids`` are its gold ids. ``kb_id`` is the answer: an id, ``NIL`` (looked, found none) or empty (not looked).
+    A composite mention that was linked by its parts has them under ``parts``.
     """
     given: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
     for mention in doc.user_data.get(GIVEN, {}).get("mentions", []):
@@ -46,6 +52,12 @@ def mention_records(doc: Doc, spans_key: str | None, k: int) -> list[dict[str, A
         same = given.get(_key(span))
         records.append(_record(span, same.pop(0) if same else None, k))
     return records
+
+
+def probability_of(record: Mapping[str, Any]) -> float | None:
+    """Return how probable the answer of a mention's record is, if its pipeline is calibrated."""
+    best: Mapping[str, Any] = next((one for one in record["candidates"] if one["id"] == record["kb_id"]), {})
+    return best.get("probability")
 
 
 def _key(span: Span) -> tuple[int, int, str]:
@@ -62,5 +74,7 @@ def _record(span: Span, given: dict[str, Any] | None, k: int) -> dict[str, Any]:
     best = next((candidate for candidate in candidates if candidate["id"] == span.kb_id_), None)
     if best:
         record.update({key: best.get(key) for key in ("name", "matched", "score")})
+    if parts := parts_of(span):
+        record["parts"] = [{"text": text, "kb_id": id, "score": score} for text, id, score in parts]
     record["candidates"] = candidates[:k]
     return record

@@ -50,9 +50,9 @@ class LexicalEncoder:
 
     @property
     def id(self) -> str:
-        """``lexical:``, the kind of n-grams, and a digest of the vocabulary and its weights."""
+        """``folded-lexical:``, the kind of n-grams, and a digest of the vocabulary and its weights."""
         digest = hashlib.sha256(self._vocabulary.tobytes() + self._idf.tobytes()).hexdigest()[:16]
-        return f"lexical:{self.size}:{'-'.join(map(str, self.beginnings))}:{digest}"
+        return f"folded-lexical:{self.size}:{'-'.join(map(str, self.beginnings))}:{digest}"
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Count in how many names each n-gram occurs."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..text import normalise
 from ..types import Ints1d
+from .folding import fold
 
 Codes = npt.NDArray[np.uint64]
 Characters = npt.NDArray[np.uint32]
@@ -26,10 +27,10 @@ def words(text: str) -> str:
     """Normalise to words of letters or digits with one space between them.
 
     Initials written apart are put together (``A-T``, ``A.T.`` and ``AT`` become one word), and numbers are set apart
-    from letters (``BRCA1`` and ``BRCA 1`` become the same two words).
+    from letters (``BRCA1`` and ``BRCA 1`` become the same two words). Spellings and numerals are folded (``fold``).
     """
     text = _NOT_WORD.sub(" ", normalise(text)).strip()
-    return _LETTER_MEETS_DIGIT.sub(" ", _INITIALS.sub(r"\1", text))
+    return fold(_LETTER_MEETS_DIGIT.sub(" ", _INITIALS.sub(r"\1", text)))
 
 
 def ngrams(texts: Sequence[str], size: int, beginnings: Sequence[int]) -> tuple[Codes, Ints1d]:

@@ -13,6 +13,7 @@ from ..vectors import Block
 _PASSES, _PER_ENTITY = 3, 2  # pairs are drawn so often from each entity
 _MOST = 200_000  # pairs in all
 _BATCH, _PARENTS = 512, 0.25  # pairs in a step, and pairs of an entity with its parent for each of these
+_SEED = 0
 _LEAST_SHARE = 0.05  # of entities with several names; the random start is noise that fewer do not make up for
 
 
@@ -32,7 +33,7 @@ def learn_projection(names: sp.csr_matrix, owner: Ints1d, parents: sp.csr_matrix
     Returns:
         The projection, (V, D) float32; D is 0 if too few entities have several names to learn from.
     """
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(_SEED)
     pairs = _Pairs(owner, parents)
     if not pairs.enough:
         return np.zeros((names.shape[1], 0), np.float32)

@@ -38,7 +38,8 @@ def measures_of(outcomes: Sequence[Outcome], resampling: Resampling) -> dict[str
 
     Returns:
         ``n``, ``recall_at_k``, ``mrr`` and their ``intervals``, the same ``by_overlap``, ``by_label`` and
-        ``by_namespace``; ``nil``; ``calibration`` (None without probabilities); ``relations`` of wrong answers to
+        ``by_namespace``; ``nil``; ``calibration`` (None without probabilities); ``composite``, how many of the ids of
+        composite mentions were given (None if there is no such mention); ``relations`` of wrong answers to
         right ones; ``recall_curve``, by depth; how the intervals were made (``resampling``); and what was odd.
     """
     given = np.array([bool(one.gold) for one in outcomes], bool)
@@ -54,6 +55,7 @@ def measures_of(outcomes: Sequence[Outcome], resampling: Resampling) -> dict[str
         "by_namespace": {name: next(found) for name in spaces},
         "nil": _nil(outcomes, ranks == 1, resampling),
         "calibration": _calibration(outcomes),
+        "composite": _composite(outcomes),
         "relations": _relations(outcomes),
         "recall_curve": recall_by_depth(ranks[given]),
         "resampling": resampling.facts(),
@@ -108,6 +110,22 @@ def _calibration(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
         "expected_calibration_error": expected_calibration_error(claimed, right),
         "brier": float(((claimed - right) ** 2).mean()),
         "reliability": reliability(claimed, right),
+    }
+
+
+def _composite(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
+    """Measure mentions whose parts have gold ids of their own, over ids: any gold id is not enough here."""
+    several = [one for one in outcomes if one.composite and len(one.live) > 1]
+    if not several:
+        return None
+    gold = [{entry.id for entry in one.live} for one in several]
+    right = sum(len(ids.intersection(one.ids)) for one, ids in zip(several, gold, strict=True))
+    given = sum(len(set(one.ids)) for one in several)
+    return {
+        "n": len(several),
+        "id_precision": right / given if given else None,
+        "id_recall": right / sum(map(len, gold)),
+        "all_found": sum(ids <= set(one.ids) for one, ids in zip(several, gold, strict=True)) / len(several),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ..components.spans import NIL, NO_ANSWER, Answer, read_answer
 from ..documents import GIVEN, SPANS_KEY
-from ..documents.records import document_id
+from ..documents.records import document_id, parts_of
 from ..kb.relations import Relation, Relations
 from ..metrics import Overlap, overlap, rank_of_gold
 
@@ -67,6 +67,8 @@ class Outcome:
         probability: That the first candidate is right, from a calibrated fusion.
         relation: What a wrong answer is to the nearest right one in the hierarchy.
         fit: Whether it covers whole tokens, was widened to such, or covers none.
+        composite: Whether the file says that its gold ids are those of its parts.
+        ids: All ids that it was given: those of its parts, if it was linked by these, or the answer.
     """
 
     number: int
@@ -88,6 +90,8 @@ class Outcome:
     probability: float | None
     relation: Relation | None
     fit: Fit
+    composite: bool = False
+    ids: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -165,6 +169,8 @@ class _Reader:
             probability=next(iter(columns.get("probability", ())), None),
             relation=self._relations.of(said, live) if is_wrong and live else None,
             fit="none" if not len(span) else "exact" if (span.start_char, span.end_char) == (start, end) else "widened",
+            composite=bool(given.get("composite")),
+            ids=tuple(id for _, id, _ in parts_of(span)) or ((said,) if said not in ("", NIL) else ()),
         )
 
     def _entry(self, id: str, columns: Mapping[str, Any], place: int | None) -> Entry:

@@ -12,11 +12,12 @@ from typing import Any
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..documents import SPANS_KEY, Tally, mention_records
+from ..documents import SPANS_KEY, Tally, by_halves, mention_records
 from ..documents.formats import check_row
 from ..documents.reading import to_doc
+from ..documents.records import probability_of
 from ..documents.tally import Place
-from ..errors import DataError, Errors, LLMError, Warnings
+from ..errors import DataError, Errors, Warnings
 from .problems import Problem, problem_of, where
 
 logger = logging.getLogger(__name__)
@@ -58,18 +59,17 @@ class Linker:
         self._nlp, self._link = nlp, link
 
     def __call__(self, items: Sequence[Item]) -> list[Linked]:
-        """Link a batch; where it fails, its halves, so that a document that does so is soon alone."""
-        try:
-            docs = list(self._link([self._doc(item) for item in items]))
-            return [_linked(doc, item) for doc, item in zip(docs, items, strict=True)]
-        except Exception as error:
-            # A language model that does not answer will not answer to half a batch either.
-            if len(items) > 1 and not isinstance(error, LLMError):
-                half = len(items) // 2
-                return self(items[:half]) + self(items[half:])
-            logger.warning(Warnings.NOT_LINKED.format(n=len(items), where=where(error)))
-            problem = problem_of(error)
-            return [_failed(item, problem) for item in items]
+        """Link a batch; a document that fails is found and has its problem."""
+        return by_halves(self._batch, items, self._failed)
+
+    def _batch(self, items: Sequence[Item]) -> list[Linked]:
+        docs = list(self._link([self._doc(item) for item in items]))
+        return [_linked(doc, item) for doc, item in zip(docs, items, strict=True)]
+
+    def _failed(self, items: Sequence[Item], error: Exception) -> list[Linked]:
+        logger.warning(Warnings.NOT_LINKED.format(n=len(items), where=where(error)))
+        problem = problem_of(error)
+        return [_failed(item, problem) for item in items]
 
     def _doc(self, item: Item) -> Doc:
         if item.whole:
@@ -91,8 +91,7 @@ class _Sent(Place):
 def _linked(doc: Doc, item: Item) -> Linked:
     rows = mention_records(doc, SPANS_KEY, item.k)
     for row in rows:
-        best: Mapping[str, Any] = next((one for one in row["candidates"] if one["id"] == row["kb_id"]), {})
-        row["probability"] = best.get("probability")
+        row["probability"] = probability_of(row)
     if item.whole:
         (row,) = rows
         return Linked(_json({"text": item.text} | {key: row[key] for key in ("kb_id", "candidates")}), 1)

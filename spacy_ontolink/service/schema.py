@@ -94,6 +94,15 @@ class Candidate(BaseModel):
     scores: dict[str, float | None] = Field(description="By stage.")
     rank: int
     probability: float | None = Field(description="That it is right; of the first one, from a calibrated pipeline.")
+    part: str | None = Field(None, description="The part of a composite mention that it was found for.")
+
+
+class LinkedPart(BaseModel):
+    """A part of a composite mention and what it means."""
+
+    text: str
+    kb_id: str
+    score: float | None = None
 
 
 class LinkedMention(BaseModel):
@@ -108,6 +117,7 @@ class LinkedMention(BaseModel):
     matched: str | None = None
     score: float | None = None
     probability: float | None = None
+    parts: list[LinkedPart] | None = Field(None, description="Of a composite mention that was linked by its parts.")
     candidates: list[Candidate]
 
 

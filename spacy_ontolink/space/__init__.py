@@ -1,6 +1,7 @@
 """Entity spaces: a knowledge base made searchable by an encoder and an index."""
 
 from .cache import open_or_build
+from .composite import level, split_composites
 from .entity_space import EntitySpace
 from .pooling import Pooling
 from .retrieval import Encoded, Query, encode, retrieve
@@ -15,7 +16,9 @@ __all__ = [
     "Query",
     "Updated",
     "encode",
+    "level",
     "open_or_build",
     "retrieve",
+    "split_composites",
     "update",
 ]

@@ -116,8 +116,8 @@ def _search(space: EntitySpace, mentions: Sequence[Mention], vectors: Vectors, k
     query, position, entity, score = exact_names(space.kb, [mention.text for mention in mentions], allowed)
     pair, place = np.nonzero((hits.entities[query] == entity[:, None]) & (hits.scores[query] > score[:, None]))
     hits.scores[query[pair], place] = score[pair]
-    exact = _Pairs(query, entity, score, _rows_of(space, position, entity), space.kb.name_scope[position])
-    return _merge(hits, np.unique(query), exact)
+    exact = Pairs(query, entity, score, _rows_of(space, position, entity), space.kb.name_scope[position])
+    return merge_pairs(hits, np.unique(query), exact)
 
 
 def _rows_of(space: EntitySpace, position: Ints1d, entity: Ints1d) -> Ints1d:
@@ -127,7 +127,7 @@ def _rows_of(space: EntitySpace, position: Ints1d, entity: Ints1d) -> Ints1d:
     return np.where(name[row] == position, row, np.searchsorted(space.rows.owner, entity))
 
 
-class _Pairs(NamedTuple):
+class Pairs(NamedTuple):
     """Scored pairs of a query and an entity; among equal scores the lower rank is better."""
 
     query: Ints1d
@@ -137,7 +137,7 @@ class _Pairs(NamedTuple):
     rank: Ints1d
 
 
-def _merge(hits: Hits, queries: Ints1d, better: _Pairs) -> Hits:
+def merge_pairs(hits: Hits, queries: Ints1d, better: Pairs) -> Hits:
     """Put pairs among the hits of the queries named; each entity counts once, with its best score.
 
     Equal scores are in order of rank (hits come last), then of the cosine among the hits, then of the entity number.
@@ -145,8 +145,8 @@ def _merge(hits: Hits, queries: Ints1d, better: _Pairs) -> Hits:
     if not len(queries):
         return hits
     k = hits.entities.shape[1]
-    known = _pairs(hits, queries)
-    pairs = _Pairs(*(np.concatenate(columns) for columns in zip(better, known, strict=True)))
+    known = pairs_of(hits, queries)
+    pairs = Pairs(*(np.concatenate(columns) for columns in zip(better, known, strict=True)))
     cosine = dict(zip(zip(known.query.tolist(), known.entity.tolist(), strict=True), known.score.tolist(), strict=True))
     of_pair = [cosine.get(pair, 0.0) for pair in zip(pairs.query.tolist(), pairs.entity.tolist(), strict=True)]
     order = np.lexsort((pairs.entity, -np.asarray(of_pair), pairs.rank, -pairs.score, pairs.query))
@@ -165,15 +165,16 @@ def _places(query: Ints1d) -> Ints1d:
     return (np.arange(len(query)) - np.searchsorted(query, query)).astype(np.int32)
 
 
-def _pairs(hits: Hits, queries: Ints1d) -> _Pairs:
+def pairs_of(hits: Hits, queries: Ints1d) -> Pairs:
+    """Return the hits of the queries numbered, with a rank behind that of any name."""
     entities = hits.entities[queries]
     at = np.nonzero(entities >= 0)
     scores, rows = hits.scores[queries][at], hits.rows[queries][at]
-    return _Pairs(queries[at[0]], entities[at], scores, rows, np.full(len(scores), len(SCOPES), np.int32))
+    return Pairs(queries[at[0]], entities[at], scores, rows, np.full(len(scores), len(SCOPES), np.int32))
 
 
 def _beside(hits: Hits, numbers: Ints1d, expanded: Hits) -> Hits:
     """Let the hits of long forms compete with those of their short forms, which count less."""
     hits.scores[numbers] *= np.float32(SHORT_FORM)
-    pairs = _pairs(expanded, np.arange(len(numbers), dtype=np.int32))
-    return _merge(hits, numbers, pairs._replace(query=numbers[pairs.query], rank=_places(pairs.query)))
+    pairs = pairs_of(expanded, np.arange(len(numbers), dtype=np.int32))
+    return merge_pairs(hits, numbers, pairs._replace(query=numbers[pairs.query], rank=_places(pairs.query)))

@@ -3,7 +3,7 @@ import json
 import pytest
 import spacy
 
-from spacy_ontolink.cli.build import _encoder
+from spacy_ontolink.cli.build import describe_encoder
 from spacy_ontolink.cli.building import fill
 from spacy_ontolink.cli.console import bar
 from spacy_ontolink.encoders.lexical import LexicalEncoder
@@ -303,11 +303,11 @@ def test_strict_names_the_line(refused, toy, tmp_path):
 
 
 def test_encoder_blocks():
-    lexical = _encoder("lexical", False, 0.5)
+    lexical = describe_encoder("lexical", False, 0.5)
     names = [block["@ontolink_encoders"] for block in (lexical, lexical["encoder"])]
     assert names == ["spacy-ontolink.SynonymEncoder.v1", "spacy-ontolink.LexicalEncoder.v1"]
-    assert _encoder("a/b", False, 0.5)["model"] == "a/b"
-    hybrid = _encoder("a/b", True, 0.3)
+    assert describe_encoder("a/b", False, 0.5)["model"] == "a/b"
+    hybrid = describe_encoder("a/b", True, 0.3)
     assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["encoder"]["model"]) == (0.3, lexical, "a/b")
 
 

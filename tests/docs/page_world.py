@@ -1,12 +1,15 @@
 """The files that the pages speak of: small, made here, and in the real formats."""
 
+import gzip
 import json
 import re
 import shutil
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
 import spacy
+from pyarrow import parquet
 
 ROOT = Path(__file__).parents[2]
 TERMS = [
@@ -128,6 +131,11 @@ def make_world(folder: Path) -> None:
     (folder / "hpo-brat" / "1.ann").write_text(
         "T1\tPhenotype 0 8\tSeizures\nN1\tReference T1 HP:0001250\tSeizure\n", "utf-8"
     )
+    (folder / "abstracts").mkdir()
+    (folder / "in").mkdir()
+    (folder / "abstracts" / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    (folder / "extra.jsonl.gz").write_bytes(gzip.compress((folder / "abstracts" / "1.jsonl").read_bytes()))
+    parquet.write_table(pa.table({"abstract": ["Seizures."], "pmid": [7]}), folder / "in" / "1.parquet")
     (folder / "terms.csv").write_text("Code,Label,Others\nX:1,milk yield,yield of milk|MY\nX:2,egg weight,\n", "utf-8")
     _releases(folder)
     shutil.copytree(ROOT / "configs", folder / "configs")

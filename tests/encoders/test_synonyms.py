@@ -52,10 +52,15 @@ def test_rows_are_those_of_the_sparse_encoder_with_a_projection_beside(encoder, 
     np.testing.assert_allclose(sparse**2, 0.5, atol=1e-6)
 
 
-def test_learns_what_synonyms_say(kb):
+def test_learns_what_synonyms_say(kb, monkeypatch):
     plain = EntitySpace.build(kb, LexicalEncoder(), ExactIndex(), Pooling(0.5))
-    learned = EntitySpace.build(kb, SynonymEncoder(LexicalEncoder()), ExactIndex(), Pooling(0.5))
-    assert {first(plain, "renal injury"), first(learned, "renal injury")} >= {"A:7"}
+    assert first(plain, "renal injury") == "B:7"
+    answers = []
+    for seed in range(5):  # so few names leave something to chance
+        monkeypatch.setattr("spacy_ontolink.encoders.projection._SEED", seed)
+        learned = EntitySpace.build(kb, SynonymEncoder(LexicalEncoder()), ExactIndex(), Pooling(0.5))
+        answers.append(first(learned, "renal injury"))
+    assert answers.count("A:7") > 2
     cosine = {}
     for space in (plain, learned):
         vectors = space.encoder.encode_mentions([Mention("renal injury"), Mention("kidney injury"), Mention("x")])

@@ -97,3 +97,14 @@ def test_recall_by_depth():
     assert len(curve) == 64
     assert curve[-1] == 0.5
     assert recall_by_depth([]) == []
+
+
+def test_composite_mentions_are_measured_by_ids():
+    two = {"gold": ("T:1", "T:2"), "composite": True}
+    both = outcome(1, ids=("T:1", "T:2"), **two)
+    one = outcome(1, ids=("T:2",), **two)
+    wrong = outcome(0, ids=("T:7", "T:8"), answer="T:7", **two)
+    either = outcome(1, gold=("T:1", "T:2"), ids=("T:2",))  # any of several ids is right: not composite
+    found = measured([both, one, wrong, either, RIGHT])["composite"]
+    assert found == {"n": 3, "id_precision": 3 / 5, "id_recall": 3 / 6, "all_found": 1 / 3}
+    assert measured([RIGHT, either])["composite"] is None

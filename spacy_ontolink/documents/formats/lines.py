@@ -35,10 +35,15 @@ def read_jsonl(source: Source) -> Iterator[tuple[Place, Row]]:
     """
     for place, line in lines_of(source):
         if line.strip():
-            yield place, _row(line, place)
+            yield place, jsonl_row(line, place)
 
 
-def _row(line: str, place: Place) -> Row:
+def jsonl_row(line: str, place: Place) -> Row:
+    """Read one line.
+
+    Raises:
+        DataError: It is no JSON object with a text.
+    """
     try:
         row: Any = load_json(line)
     except ValueError as error:

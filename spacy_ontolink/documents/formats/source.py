@@ -75,7 +75,16 @@ def lines_of(source: Source) -> Iterator[tuple[Place, str]]:
     """
     for number, line in enumerate(lines_in(source.file), start=1):
         place = Place(source.path, number)
-        yield place, decode(line.removeprefix(_BOM) if number == 1 else line, place)
+        yield place, decode_line(line, place)
+
+
+def decode_line(line: bytes, place: Place) -> str:
+    """Decode a line; the first one of a file may begin with a byte order mark.
+
+    Raises:
+        DataError: It is not UTF-8.
+    """
+    return decode(line.removeprefix(_BOM) if place.line == 1 else line, place)
 
 
 def decode(data: bytes, place: Place) -> str:

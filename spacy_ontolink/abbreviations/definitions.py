@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+from ..coordination import coordination
 
 _MAX_SHORT = 10  # characters of a short form, the paper's limit
 _MAX_LONG = 250  # characters looked at per bracket: keeps the time linear in the text
@@ -15,6 +17,7 @@ _SENTENCE_END = re.compile(r"[;!?]\s|(?<=\w\w\w)\.\s|(?<=[)\]）])\.\s")
 _QUOTES = " \t\r\n\"'“”‘’«»`"
 _NOT_SPACE = re.compile(r"\S+")
 _WORD = re.compile(r"\w+")
+_SMALL_WORDS = frozenset("a an and by for from in of on or the to with".split())
 
 
 class Abbreviation(NamedTuple):
@@ -32,26 +35,12 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
     return [definition for definition in found if definition]
 
 
-def long_forms(text: str) -> dict[str, str]:
-    """Map each short form that the text defines to its long form; the first definition wins."""
-    forms: dict[str, str] = {}
-    for found in find_abbreviations(text):
-        forms.setdefault(found.short, found.long)
-    return forms
+def find_joint_abbreviations(text: str) -> list[tuple[str, str]]:
+    """Find short and long forms that are defined together: ``Duchenne or Becker muscular dystrophy (DMD/BMD)``.
 
-
-def expand(mention: str, forms: Mapping[str, str]) -> str | None:
-    """Write out each short form that is a word (or its plural) of ``mention``; None if there is none.
-
-    A mention that spells the long form out already is left alone.
+    A long form need not stand in the text in one piece.
     """
-    if mention in forms:
-        return forms[mention]
-    expanded = mention
-    for short, long in forms.items():
-        if short in mention and long not in mention:
-            expanded = re.sub(rf"(?<!\w){re.escape(short)}s?(?!\w)", lambda _, long=long: long, expanded)  # type: ignore[misc]
-    return None if expanded == mention else expanded
+    return [pair for start, end in _bracketed(text) for pair in _joint(text, start, end)]
 
 
 def _bracketed(text: str) -> Iterator[tuple[int, int]]:
@@ -67,19 +56,51 @@ def _bracketed(text: str) -> Iterator[tuple[int, int]]:
 def _short_inside(text: str, start: int, end: int) -> Abbreviation | None:
     inside = _SHORT_ENDS.split(text[start : min(end, start + _MAX_LONG)], maxsplit=1)[0]
     short, short_start = _trim(inside, start)
-    if not _is_short_form(short):
+    if not is_short_form(short):
         return None
     stop = start - 1
+    words = _words_before(text, stop)[-_max_words(short) :]
+    if not words:
+        return None
+    begin = words[0].start()
+    at = _align_initials(short, text[begin:stop])
+    if at is None and (swapped := _swapped_initials(short, [word[0] for word in words])):
+        begin, at = words[-swapped].start(), 0
+    if at is None:
+        at = align(short, text[begin:stop])
+    return None if at is None else _checked(short, short_start, *_trim(text[begin + at : stop], begin + at))
+
+
+def _words_before(text: str, stop: int) -> list[re.Match[str]]:
+    """The words of the sentence before a bracket, as far as a long form may reach back."""
     begin = max(0, stop - _MAX_LONG)
     for sentence_end in _SENTENCE_END.finditer(text, begin, stop):
         begin = sentence_end.end()
-    words = list(_NOT_SPACE.finditer(text, begin, stop))[-_max_words(short) :]
-    if not words:
-        return None
-    swapped = _swapped_initials(short, [word[0] for word in words])
-    begin = words[-swapped if swapped else 0].start()
-    at = 0 if swapped else _align(short, text[begin:stop])
-    return None if at is None else _checked(short, short_start, *_trim(text[begin + at : stop], begin + at))
+    return list(_NOT_SPACE.finditer(text, begin, stop))
+
+
+def _joint(text: str, start: int, end: int) -> list[tuple[str, str]]:
+    """Read several short forms in one bracket, each of its part of what stands before: an addition to the paper."""
+    shorts = coordination(_SHORT_ENDS.split(text[start : min(end, start + _MAX_LONG)], maxsplit=1)[0])
+    words = _words_before(text, start - 1)
+    if shorts is None or not words:
+        return []
+    longs = coordination(text[words[0].start() : start - 1], len(shorts.pieces))
+    forms = [" ".join(piece) for piece in shorts.pieces]
+    if longs is None or len(longs.pieces) != len(forms) or not all(map(is_short_form, forms)):
+        return []
+    found = [_reading(form, [longs.part(number, 0, after) for after in range(longs.most_after + 1)])
+             for number, form in enumerate(forms)]  # fmt: skip
+    return [(form, long) for form, long in zip(forms, found, strict=True) if long]
+
+
+def _reading(short: str, texts: Sequence[str]) -> str:
+    """Return the long form in the first of several texts that has one for ``short``; "" if none has."""
+    for text in texts:
+        at = align(short, text)
+        if at is not None and _checked(short, 0, text[at:], 0) and len(text[at:].split()) <= _max_words(short):
+            return text[at:]
+    return ""
 
 
 def _long_inside(text: str, start: int, end: int) -> Abbreviation | None:
@@ -91,7 +112,7 @@ def _long_inside(text: str, start: int, end: int) -> Abbreviation | None:
     if not words or (words[-1].start() == begin > 0 and not text[begin - 1].isspace()):
         return None
     short, short_start = _trim(words[-1][0].lstrip("([（"), words[-1].end() - len(words[-1][0].lstrip("([（")))
-    if not _is_short_form(short) or len(long.split()) > _max_words(short) or _align(short, long) != 0:
+    if not is_short_form(short) or len(long.split()) > _max_words(short) or align(short, long) != 0:
         return None
     return _checked(short, short_start, long, long_start)
 
@@ -102,7 +123,8 @@ def _trim(form: str, start: int) -> tuple[str, int]:
     return left.rstrip(_QUOTES), start + len(form) - len(left)
 
 
-def _is_short_form(form: str) -> bool:
+def is_short_form(form: str) -> bool:
+    """Whether a text could be a short form, by its length and letters."""
     return 2 <= len(form) <= _MAX_SHORT and form[0].isalnum() and any(map(str.isalpha, form)) and len(form.split()) <= 2
 
 
@@ -110,7 +132,7 @@ def _max_words(short: str) -> int:
     return min(len(short) + 5, 2 * len(short))
 
 
-def _align(short: str, text: str) -> int | None:
+def align(short: str, text: str) -> int | None:
     """Find the letters and digits of ``short`` in ``text``, from right to left; the first one must start a word."""
     at = len(text)
     for position in range(len(short) - 1, -1, -1):
@@ -123,6 +145,22 @@ def _align(short: str, text: str) -> int | None:
         if at < 0:
             return None
     return at
+
+
+def _align_initials(short: str, text: str) -> int | None:
+    """Find the words at the end whose initials are ``short``, small words left out: attenuated APC (AAPC).
+
+    An addition to the paper, whose shortest match may take a letter from inside the next word.
+    """
+    letters = [letter for letter in short.lower() if letter.isalnum()]
+    for word in reversed(list(_WORD.finditer(text))):
+        if word[0][0].lower() == letters[-1]:
+            letters.pop()
+            if not letters:
+                return word.start()
+        elif word[0] not in _SMALL_WORDS:
+            return None
+    return None
 
 
 def _swapped_initials(short: str, words: list[str]) -> int:

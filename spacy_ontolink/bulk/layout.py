@@ -1,0 +1,172 @@
+"""The folder that a run writes, and the receipts in it that tell what is done."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import ConfigError, Errors, StateError
+from ..files import read_json, replacing, write_json
+from .job import Job
+from .shards import Chunk
+
+FORMAT = 1
+COUNTS = ("documents", "linked", "nil", "failed", "unanswered")
+"""What a receipt counts: documents in all, mentions with and without an id, documents set aside, and prompts that a
+language model has not answered, though it has others of their batch."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names of all that is in the folder."""
+
+    out: Path
+
+    @property
+    def run(self) -> Path:
+        """What the run was started with."""
+        return self.out / "run.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the driver while it runs."""
+        return self.out / ".lock"
+
+    def shard(self, key: str) -> Path:
+        """A shard as it was when the run began, and its chunks."""
+        return self.out / "shards" / f"{key}.json"
+
+    def part(self, chunk: Chunk) -> Path:
+        """The mentions of a chunk."""
+        return self.out / "mentions" / f"{chunk.name}.parquet"
+
+    def failed(self, chunk: Chunk) -> Path:
+        """The documents of a chunk that were set aside, if any."""
+        return self.out / "failed" / f"{chunk.name}.jsonl"
+
+    def receipt(self, chunk: Chunk) -> Path:
+        """Says that a chunk is done; written last."""
+        return self.out / "receipts" / f"{chunk.name}.json"
+
+    def journal(self, chunk: Chunk) -> Path:
+        """What is being worked on, while a chunk is not done."""
+        return self.out / "journals" / f"{chunk.name}.jsonl"
+
+    def receipts(self) -> Iterator[Path]:
+        """Yield all receipts."""
+        return (self.out / "receipts").glob("[!.]*.json")
+
+    def clear(self) -> None:
+        """Remove all that a run has written."""
+        self.run.unlink(missing_ok=True)
+        for name in ("receipts", "mentions", "failed", "shards", "journals"):
+            shutil.rmtree(self.out / name, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what writers that were killed have left half-written."""
+        for name in ("receipts", "mentions", "failed", "shards"):
+            for scratch in (self.out / name).glob(".*"):
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def make_folder(out: Path) -> Layout:
+    """Make the folder, or see that it is one of ours.
+
+    Raises:
+        ConfigError: It is a file, or holds something else.
+    """
+    layout = Layout(out)
+    if out.exists() and not out.is_dir():
+        raise ConfigError(Errors.OUT_IS_FILE.format(path=out))
+    if out.exists() and not layout.run.exists() and any(path != layout.lock for path in out.iterdir()):
+        raise ConfigError(Errors.BULK_FOREIGN.format(path=out))
+    out.mkdir(parents=True, exist_ok=True)
+    return layout
+
+
+def prepare(layout: Layout, job: Job, overwrite: bool) -> None:
+    """Note what the run is, or see that it is the one that goes on here; with ``overwrite``, begin anew.
+
+    Raises:
+        ConfigError: It is another one; the message says what differs.
+    """
+    if overwrite:
+        layout.clear()
+    now = {"format": FORMAT, "version": __version__, "pipeline": job.pipeline, **job.settings}
+    if layout.run.exists():
+        before = read_json(layout.run)
+        differing = [f"{key} was {before.get(key)!r}, is {value!r}" for key, value in now.items()
+                     if before.get(key) != value]  # fmt: skip
+        if differing:
+            raise ConfigError(Errors.BULK_OTHER_RUN.format(path=layout.out, differing="; ".join(differing)))
+    else:
+        with replacing(layout.run, durable=True) as path:
+            write_json(path, now)
+    layout.sweep()
+
+
+@contextmanager
+def locked(layout: Layout) -> Iterator[None]:
+    """Keep other drivers out while the block runs; the system lets go of it however this process ends.
+
+    Raises:
+        ConfigError: Another one is at work.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows has none: there it is up to the user
+        yield
+        return
+    with layout.lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigError(Errors.BULK_IN_USE.format(path=layout.out)) from error
+        except OSError:  # a file system without locks
+            pass
+        yield
+
+
+def make_receipt(job: Job, chunk: Chunk, counts: Mapping[str, int], part: Path) -> dict[str, Any]:
+    """Say what was made of a chunk, by which pipeline and with which settings."""
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "shard": chunk.to_row(),
+        **counts,
+        "part": {"name": part.name, "size": part.stat().st_size},
+        "pipeline": job.pipeline,
+        "settings": job.settings,
+    }
+
+
+def read_receipt(layout: Layout, job: Job, chunk: Chunk) -> dict[str, Any] | None:
+    """Return the receipt of a chunk, None if it is not done.
+
+    Raises:
+        StateError: The receipt is of something else, or what it tells of is not there.
+    """
+    path, part = layout.receipt(chunk), layout.part(chunk)
+    if not path.exists():
+        return None
+    receipt = read_json(path)
+    expected = {"shard": chunk.to_row(), "pipeline": job.pipeline, "settings": job.settings}
+    if differing := [key for key, value in expected.items() if receipt.get(key) != value]:
+        raise StateError(Errors.BULK_RECEIPT.format(path=path, reason=f"it is of another {' and '.join(differing)}"))
+    if not part.exists() or part.stat().st_size != receipt["part"]["size"]:
+        raise StateError(Errors.BULK_RECEIPT.format(path=path, reason=f"{part} is missing, or of another size"))
+    if receipt["failed"] and not layout.failed(chunk).exists():
+        raise StateError(Errors.BULK_RECEIPT.format(path=path, reason=f"{layout.failed(chunk)} is missing"))
+    return dict(receipt)
+
+
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as JSONL."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

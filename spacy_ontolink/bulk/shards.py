@@ -1,0 +1,168 @@
+"""The files of a corpus, and the chunks that they are cut into: one chunk makes one part of the output."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+from ..documents import format_of
+from ..documents.formats.sniff import suffix_of
+from ..documents.formats.source import open_source
+from ..documents.reading import open_docbin
+from ..errors import ConfigError, DataError, Errors
+from ..unpacking import lines_in
+
+_PARQUET = (".parquet", ".pq")
+_FORMATS = ("jsonl", "spacy")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file as it was when the run began."""
+
+    path: str
+    format: str
+    size: int
+    mtime_ns: int
+
+    @property
+    def key(self) -> str:
+        """A name for files about the shard: its own, and a few letters that tell it from others of that name."""
+        name = Path(self.path).name.removesuffix(".gz")
+        return f"{Path(name).stem}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows ``start`` to ``stop`` of a shard; ``offset`` is the byte (unpacked) at which the first of them begins."""
+
+    shard: Shard
+    start: int
+    stop: int
+    offset: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of what is written about the chunk."""
+        return f"{self.shard.key}-{self.start:010}"
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the chunk as a flat row."""
+        return {**asdict(self.shard), "start": self.start, "stop": self.stop, "offset": self.offset}
+
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> Chunk:
+        """Return the chunk that a row describes."""
+        shard = Shard(str(row["path"]), str(row["format"]), int(row["size"]), int(row["mtime_ns"]))
+        return cls(shard, int(row["start"]), int(row["stop"]), int(row["offset"]))
+
+
+def find_shards(inputs: Iterable[str], out: Path) -> list[Shard]:
+    """Return the shards that files, folders and patterns name, each once, in the order of their paths.
+
+    Of a folder, files of other formats, and those that are hidden or begin with ``_``, are left aside.
+
+    Raises:
+        DataError: Nothing is there.
+        ConfigError: A file is of no format that can be read by rows, or the output lies among the input.
+    """
+    paths: dict[str, None] = {}
+    for input in inputs:
+        found = sorted(glob(input, recursive=True)) if has_magic(input) and not Path(input).exists() else [input]
+        before = len(paths)
+        for path in map(Path, found):
+            if not path.exists():
+                raise DataError(Errors.INPUT_MISSING.format(path=path))
+            if path.is_dir() and path.resolve() in (out.resolve(), *out.resolve().parents):
+                raise ConfigError(Errors.BULK_OUT_IN_INPUT.format(out=out, path=path))
+            paths.update(dict.fromkeys(map(os.path.abspath, _files_of(path))))
+        if len(paths) == before and not any(map(os.path.isfile, found)):
+            raise DataError(Errors.BULK_NO_SHARDS.format(path=input))
+    return [_shard(path) for path in sorted(paths)]
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            hidden = any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+            if file.is_file() and not hidden and _format_of(file):
+                yield file
+    elif _format_of(path):
+        yield path
+    else:
+        raise ConfigError(Errors.BULK_NOT_SHARD.format(path=path))
+
+
+def _format_of(path: Path) -> str | None:
+    if suffix_of(path) in _PARQUET:
+        return "parquet"
+    return found if (found := format_of(path)) in _FORMATS else None
+
+
+def _shard(path: str) -> Shard:
+    stat = os.stat(path)
+    return Shard(path, str(_format_of(Path(path))), stat.st_size, stat.st_mtime_ns)
+
+
+def cut(shard: Shard, size: int, columns: Sequence[str]) -> list[Chunk]:
+    """Cut a shard into chunks of ``size`` rows; a line of JSONL is a row, blank or not.
+
+    Args:
+        shard: The shard.
+        size: Rows of a chunk.
+        columns: What a Parquet file must have.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    if shard.format == "jsonl":
+        starts, rows = _scan_lines(Path(shard.path), size)
+    else:
+        rows = _parquet_rows(shard, columns) if shard.format == "parquet" else len(open_docbin(Path(shard.path)))
+        starts = [0] * -(-rows // size)
+    ends = [*range(size, rows, size), rows]
+    return [Chunk(shard, n * size, end, start) for n, (start, end) in enumerate(zip(starts, ends, strict=False))]
+
+
+def _scan_lines(path: Path, size: int) -> tuple[list[int], int]:
+    """Return the offset of every ``size``-th line, and the number of lines."""
+    starts, offset, number = [], 0, -1
+    with open_source(path) as source:
+        for number, line in enumerate(lines_in(source.file)):
+            if number % size == 0:
+                starts.append(offset)
+            offset += len(line)
+    return starts, number + 1
+
+
+def _parquet_rows(shard: Shard, columns: Sequence[str]) -> int:
+    from pyarrow import ArrowException, types
+
+    try:
+        with open_parquet(shard) as file:
+            schema = file.schema_arrow
+            rows = int(file.metadata.num_rows)
+    except (ArrowException, OSError) as error:
+        raise DataError(Errors.BULK_UNREADABLE.format(path=shard.path, reason=error)) from error
+    for column in columns:
+        if column not in schema.names:
+            raise DataError(
+                Errors.BULK_NO_COLUMN.format(path=shard.path, column=column, columns=", ".join(schema.names))
+            )
+        kind = schema.field(column).type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+            raise DataError(Errors.BULK_NOT_TEXT.format(path=shard.path, column=column, kind=kind))
+    return rows
+
+
+def open_parquet(shard: Shard) -> Any:
+    """Open a Parquet shard."""
+    from pyarrow.parquet import ParquetFile
+
+    return ParquetFile(shard.path)

@@ -1,0 +1,214 @@
+import json
+import os
+from collections import Counter
+
+import pytest
+from bulk_pipeline import texts
+
+from spacy_ontolink.bulk import Opened
+from spacy_ontolink.errors import ConfigError, DataError, LLMError, StateError
+from spacy_ontolink.types import Usage
+
+
+class Model:
+    """Counts prompts, one for each document; those of the first ``down`` batches have no answer."""
+
+    def __init__(self, open, down, deaf=""):
+        self.nlp, self._link, self.key, _ = open()
+        self.down, self.deaf, self.usage = down, deaf, Usage()
+
+    def link(self, docs):
+        self.down -= 1
+        for doc in docs:
+            failed = self.down >= 0 or (bool(self.deaf) and self.deaf in doc.text)
+            self.usage = Usage(self.usage.calls + (not failed), self.usage.failed + failed)
+        return self._link(docs)
+
+    def __call__(self):
+        return Opened(self.nlp, self.link, self.key, lambda: self.usage)
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    waits = []
+    monkeypatch.setattr("spacy_ontolink.bulk.worker.time.sleep", waits.append)
+    return waits
+
+
+def test_every_mention_is_a_row(run, corpus):
+    totals = run(corpus(a=texts(45), b=["nothing here", "milk yield, fat percentage"]))
+    assert totals.counts == Counter(documents=47, linked=47)
+    rows = run.rows()
+    assert [row["row"] for row in rows] == [*range(45), 1, 1]
+    assert rows[45] | {"candidates": [], "shard": ""} == {
+        "shard": "", "row": 1, "document": "1", "start": 0, "end": 10, "mention": "milk yield", "label": "",
+        "kb_id": "T:2", "name": "milk yield", "score": 1.0, "probability": None, "candidates": [],
+    }  # fmt: skip
+    assert rows[46]["candidates"][0] == {
+        "id": "T:1", "name": "body fat percentage", "matched": "fat percentage", "score": 1.0,
+    }  # fmt: skip
+    assert run.failed() == []
+    assert len(list((run.out / "mentions").iterdir())) == 4
+
+
+def test_done_chunks_are_not_done_again(run, corpus):
+    folder = corpus(a=texts(45))
+    run(folder)
+    before = {path: path.stat().st_mtime_ns for path in run.out.rglob("*.*") if path.name != ".lock"}
+    totals = run(folder)
+    assert run.calls == 3
+    assert (totals.before, totals.counts["documents"]) == (45, 45)
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_a_chunk_without_receipt_is_done_again(run, corpus):
+    folder = corpus(a=texts(45))
+    run(folder)
+    rows = run.rows()
+    (receipt,) = (run.out / "receipts").glob("*20.json")
+    receipt.unlink()
+    (run.out / "mentions" / ".scratch").mkdir()  # what a writer that was killed leaves
+    run(folder)
+    assert run.calls == 4
+    assert run.rows() == rows
+    assert not (run.out / "mentions" / ".scratch").exists()
+
+
+def test_new_shards_are_added(run, corpus):
+    run(corpus(b=texts(5)))
+    assert run(corpus(a=texts(5))).counts["documents"] == 10
+    assert run.calls == 2
+
+
+def test_settings_that_decide_the_output_may_not_change(run, corpus):
+    folder = corpus(a=texts(5))
+    run(folder)
+    with pytest.raises(ConfigError, match=r"k was 5, is 3.*--overwrite"):
+        run(folder, k=3)
+    run(folder, batch_size=7, retries=0)
+    assert run(folder, k=3, overwrite=True).before == 0
+
+
+def test_changed_and_missing_inputs_are_refused(run, corpus):
+    folder = corpus(a=texts(5), b=texts(5))
+    run(folder)
+    with pytest.raises(DataError, match=r"has results of .*b\.jsonl, which is not in the input"):
+        run(folder / "a.jsonl")
+    os.utime(folder / "a.jsonl", (1, 1))
+    with pytest.raises(DataError, match=r"a\.jsonl is not what it was .*mtime_ns was"):
+        run(folder)
+
+
+def test_a_foreign_folder_is_left_alone(run, corpus):
+    run.out.mkdir()
+    (run.out / "mine.txt").write_text("")
+    with pytest.raises(ConfigError, match="left alone"):
+        run(corpus(a=texts(5)), overwrite=True)
+    assert [path.name for path in run.out.iterdir()] == ["mine.txt"]
+
+
+def test_a_receipt_that_does_not_fit_is_refused(run, corpus):
+    folder = corpus(a=texts(5))
+    run(folder)
+    (part,) = (run.out / "mentions").iterdir()
+    part.write_bytes(b"cut short")
+    with pytest.raises(StateError, match=r"is missing, or of another size.*Delete it"):
+        run(folder)
+    (receipt,) = (run.out / "receipts").iterdir()
+    value = json.loads(receipt.read_text())
+    receipt.write_text(json.dumps({**value, "pipeline": "other"}))
+    with pytest.raises(StateError, match="it is of another pipeline"):
+        run(folder)
+
+
+def test_only_one_driver_at_a_time(run, corpus):
+    pytest.importorskip("fcntl")
+    folder = corpus(a=texts(5))
+    errors = []
+
+    def meanwhile(open, job, chunks):
+        with pytest.raises(ConfigError, match="is writing to") as error:
+            run(folder)
+        errors.append(error)
+        yield from ()
+
+    run(folder, engine=meanwhile)
+    assert errors
+
+
+def test_documents_that_fail_are_set_aside(run, corpus):
+    folder = corpus(a=texts(70, at_3="raises", at_41="raises"))
+    with (folder / "a.jsonl").open("a") as file:
+        file.write("not json\n")
+    totals = run(folder, chunk_size=50)
+    assert totals.counts == Counter(documents=71, linked=68, failed=3)
+    assert [row["row"] for row in run.rows()] == [n for n in range(70) if n not in (3, 41)]
+    failed = run.failed()
+    assert [(line["row"], line["kind"]) for line in failed] == [
+        (3, "ValueError"),
+        (41, "ValueError"),
+        (70, "DataError"),
+    ]
+    assert failed[0]["error"] == "cannot take this"
+    assert failed[0]["text"] == "Number 3 has a fat percentage. raises"
+
+
+def test_what_was_set_aside_may_be_an_input(run, corpus, tmp_path):
+    run(corpus(a=texts(5, at_3="raises")))
+    first, run.out = run.out, tmp_path / "second"
+    for path in (first / "failed").iterdir():
+        path.write_text(path.read_text().replace("raises", "is fine"))
+    assert run(first / "failed").counts == Counter(documents=1, linked=1)
+    assert run.rows()[0]["document"] == "3"
+
+
+def test_a_model_that_does_not_answer_ends_the_run_and_condemns_nobody(run, corpus):
+    folder = corpus(a=texts(45, at_25="unanswered"))
+    with pytest.raises(LLMError, match="does not answer"):
+        run(folder, retries=0)
+    assert run.failed() == []
+    assert len(run.rows()) == 20
+
+
+def test_a_model_that_raises_is_asked_again(run, corpus, waits):
+    with pytest.raises(LLMError):
+        run(corpus(a=texts(5, at_2="unanswered")), retries=3)
+    assert [wait for wait in waits if wait] == [1.0, 2.0, 4.0]
+
+
+def test_a_batch_waits_for_the_server_of_its_model(run, corpus, waits):
+    run.open = Model(run.open, down=2)
+    assert run(corpus(a=texts(5))).counts == Counter(documents=5, linked=5)
+    assert [wait for wait in waits if wait] == [1.0, 2.0]
+
+
+def test_a_server_that_stays_away_ends_the_run(run, corpus, waits):
+    folder = corpus(a=texts(45))
+    run.open = Model(run.open, down=3)
+    with pytest.raises(LLMError, match=r"answered none of 20 prompts.*run this again"):
+        run(folder)
+    assert run(folder).counts == Counter(documents=45, linked=45)
+
+
+def test_a_prompt_that_is_never_answered_keeps_nobody(run, corpus, waits):
+    run.open = Model(run.open, down=0, deaf="Number 3 ")
+    assert run(corpus(a=texts(5))).counts == Counter(documents=5, linked=5, unanswered=1)
+
+
+def test_a_chunk_that_kills_while_it_is_read_ends_the_run(run, corpus):
+    folder = corpus(a=texts(5))
+
+    def die(open, job, chunks):
+        journal = run.out / "journals" / f"{chunks[0].name}.jsonl"
+        journal.parent.mkdir()
+        journal.write_text('\n["begin", -1, -1]' * 3)
+        yield from ()
+
+    run(folder, engine=die)
+    with pytest.raises(StateError, match=r"rows 0 to 5: workers died 3 times while these were read"):
+        run(folder)
+
+
+def test_no_document_at_all(run, corpus):
+    with pytest.raises(DataError, match="no document"):
+        run(corpus(a=[]))
