@@ -19,21 +19,33 @@ size and says which it took; `--index` overrides it.
   many rows are scored again are settings of `spacy-ontolink.InvertedIndex.v1`; recall against exact search is measured
   when the index is built, with rows that lack a third of their n-grams as queries, and is part of `ontolink info`.
 - **Dense vectors, or a hybrid whose dense part finds other entities** than the n-grams do, so that recall is below
-  0.99: faiss lists of near vectors with a byte per dimension, whose proposals are scored again with the stored rows;
-  the sparse part has an inverted index beside it. With `--index hnsw` or `ivf`, fewer than 5,000 rows are all searched,
-  and the index is called flat.
+  0.99, as happens with the default encoder where most entities have synonyms: faiss lists of near vectors with a byte
+  per dimension, whose proposals are scored again with the stored rows; the sparse part has an inverted index beside it.
+  As many lists are visited as recall of 0.99 takes, measured when the index is built, unless `nprobe` is set. With
+  `--index hnsw` or `ivf`, fewer than 5,000 rows are all searched, and the index is called flat.
+
+Vectors that several pipelines share, and that change with the ontology, may be kept in a
+[vector store](vector-store.md) instead.
+
+A build encodes and pools a part of the entities at a time. Rows of more than 256 MiB go to temporary files (in
+`TMPDIR`, which needs as much room as they take), so that what a build must hold in memory is names and lists.
 
 Rows, names and lists are memory-mapped: opening reads hardly any of them, and worker processes share their pages. For
-that, the checksums of files over 32 MiB are not compared when a space of over 256 MiB is opened; files that were cut
-short are noticed all the same.
+that, of files over 32 MiB only samples are compared with their checksum when a space of over 256 MiB is opened: other
+files, zeros and cuts are noticed, a single flipped bit need not be. `ontolink info my-linker/ --verify` reads all.
 
-## Cost against size, lexical
+## Cost against size
 """
-NOTE = """Names are those of the NCBI taxonomy, a random part or all, "doubled" with one derived synonym each; mentions
-are names with a word dropped or added, or a letter dropped or changed. `bc5cdr` is the MeSH dictionary of that corpus
-with its development mentions. Peak memory is that of the whole process, some 0.3 GiB of which are Python and spaCy.
-"Exact search alone" is the index's part of what "mentions per CPU-s" measures for the whole component. PSS counts
-shared pages in proportion to who shares them."""
+NOTE = """Names are those of the NCBI taxonomy, a random part or all, "doubled" with one derived synonym each: in turn,
+its words the other way round, its last word in the plural, its second word dropped, or the first one abbreviated where
+there are but two. Mentions are names with a word dropped or added, or a letter dropped or changed. `bc5cdr` is the MeSH
+dictionary of that corpus with its development mentions. The encoder is the default one; "dense" is one of 384
+dimensions alone, trained by `configs/train_ngrams.cfg` on 20,000 of the entities, which makes vectors in a fraction of
+the time that a transformer takes. Peak memory is that of the whole process, mapped files included, some 0.3 GiB of
+which are Python and spaCy. "Exact search alone" is the index's part of what "mentions per CPU-s" measures for the whole
+component. "On two cores" is the number of mentions over half the CPU time of two worker processes and the process that
+feeds them: what they would do if nobody else used the machine. PSS counts shared pages in proportion to who shares
+them."""
 COLUMNS = {
     "case": "case",
     "names": "names",
@@ -46,7 +58,7 @@ COLUMNS = {
     "mentions_per_cpu_second": "mentions per CPU-s",
     "exact_mentions_per_cpu_second": "exact search alone",
     "recall_at_64_against_exact": "recall@64",
-    "mentions_per_second_of_workers": "mentions/s, 2 workers",
+    "mentions_per_second_on_two_cores": "mentions/s on two cores",
     "worker_rss_gib": "a worker's RSS",
     "worker_pss_gib": "its PSS",
 }
@@ -58,11 +70,22 @@ def scale_page(result: dict[str, Any], about: str) -> None:
     lines = [INTRO, about, NOTE, "", f"| {' | '.join(COLUMNS.values())} |"]
     lines.append("|---|--:|---|" + "--:|" * (len(COLUMNS) - 3))
     for row in rows:
-        cells = [f"{row[key]:,}" if isinstance(row[key], int) else str(row[key]) for key in COLUMNS]
+        values = [row.get(key, "–") for key in COLUMNS]
+        cells = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
         lines.append(f"| {' | '.join(cells)} |")
     plot(rows)
     lines += ["", "![Cost against the number of names](scale.svg)", ""]
     (HERE.parent / "docs" / "scale.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def series(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Sort rows by what they measure, each kind that there is."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        _, *words = row["case"].split(", ")
+        kind = "dense" if "dense" in words else "with synonyms" if "doubled" in words else "without synonyms"
+        kinds.setdefault(kind, []).append(row)
+    return kinds
 
 
 def plot(rows: list[dict[str, Any]]) -> None:
@@ -74,17 +97,21 @@ def plot(rows: list[dict[str, Any]]) -> None:
     from matplotlib import pyplot
 
     rows = sorted((row for row in rows if row["case"] != "bc5cdr"), key=lambda row: row["names"])
-    names = [row["names"] for row in rows]
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    left.plot(names, [row["build_cpu_seconds"] for row in rows], marker="o", label="build, CPU-seconds")
-    left.plot(names, [row["build_peak_gib"] for row in rows], marker="s", label="peak memory, GiB")
-    right.plot(names, [1000 / row["mentions_per_cpu_second"] for row in rows], marker="o", label="component, as chosen")
-    exact = [1000 / row["exact_mentions_per_cpu_second"] for row in rows]
-    right.plot(names, exact, marker="s", linestyle="--", label="exact search alone")
-    right.set_ylabel("CPU-milliseconds per mention")
+    for colour, (label, some) in zip(("C0", "C1", "C2"), series(rows).items(), strict=False):
+        names = [row["names"] for row in some]
+        left.plot(names, [row["build_cpu_seconds"] for row in some], colour, marker="o", label=f"{label}: CPU-seconds")
+        peak = [row["build_peak_gib"] for row in some]
+        left.plot(names, peak, colour, marker="s", linestyle="--", label=f"{label}: peak memory, GiB")
+        chosen = [1000 / row["mentions_per_cpu_second"] for row in some]
+        right.plot(names, chosen, colour, marker="o", label=f"{label}: component, as chosen")
+        exact = [1000 / row["exact_mentions_per_cpu_second"] for row in some]
+        right.plot(names, exact, colour, marker="s", linestyle="--", label=f"{label}: exact search alone")
+    left.set_title("build")
+    right.set(title="search", ylabel="CPU-milliseconds per mention")
     for panel in (left, right):
         panel.set(xscale="log", yscale="log", xlabel="names")
-        panel.legend(frameon=False)
+        panel.legend(frameon=False, fontsize="x-small")
         panel.grid(alpha=0.3)
     with replacing(HERE.parent / "docs" / "scale.svg") as path:
         figure.savefig(path, format="svg", metadata={"Date": None})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import mmap
 import os
 import shutil
 import struct
@@ -158,6 +159,19 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         file.write(struct.pack("<Q", len(text)) + text)
         for array in arrays.values():
             file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data)
+            leave_pages(array)
+
+
+def leave_pages(array: np.ndarray) -> None:
+    """Let go of the pages of a mapped file that this process has read; other arrays stay as they are.
+
+    They come back when they are touched. Passing once through a file larger than memory needs no more room for that.
+    """
+    mapped: Any = array
+    while mapped is not None and not isinstance(mapped, mmap.mmap):
+        mapped = getattr(mapped, "base", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def open_tensors(path: Path) -> dict[str, np.ndarray]:

@@ -214,6 +214,39 @@ class EvaluationMessages:
     )
 
 
+class StoreMessages:
+    """Message templates of indexes in an external vector store."""
+
+    NOT_INTRODUCED = "{index} was not told whose rows it holds: call introduce(kb, encoder_id) first."
+    STORE_MISSING = (
+        "{table} is not there. Put the store back, set the index's uri to where it is now, or build again: ontolink "
+        "build ONTOLOGY OUT"
+    )
+    STORE_VERSION = "{table} has no version {version} any more: it was cleaned up. Build again, or update."
+    STORE_REPLACED = (
+        "{table} is not the one that this pipeline was built with, though it has the same name. Set the index's uri to "
+        "that one, or build again."
+    )
+    STORE_FOREIGN = "{table} was not made by spacy-ontolink. Set the index's table to another name."
+    STORE_DIMENSION = (
+        "{table} holds vectors of {saved} dimensions, and those to be written have {given}. Set the index's table to "
+        "another name, or use the encoder that it was made with."
+    )
+    STORE_ENCODER = (
+        "{table} holds vectors of the encoder {saved}, and those to be written are of {given}. Set the index's table "
+        "to another name, or, where an update fitted the encoder anew, give --keep-idf."
+    )
+    STORE_KB = (
+        "{table} holds the knowledge base {saved}, which has no name in common with {given}. Set the index's table to "
+        "another name."
+    )
+    STORE_CONFLICT = (
+        "{table} was written to by another process at the same time; nothing is lost. Run the command again when that "
+        "one is done."
+    )
+    STORE_FAILED = "{table} cannot be used ({reason}). See that it can be reached and written to."
+
+
 class SubjectMessages(
     BulkMessages,
     CalibrationMessages,
@@ -223,6 +256,7 @@ class SubjectMessages(
     ModelMessages,
     ReaderMessages,
     ServiceMessages,
+    StoreMessages,
     TrainingMessages,
 ):
     """The messages of all subjects."""

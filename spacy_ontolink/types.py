@@ -183,7 +183,11 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Index(Protocol):
-    """Finds the nearest rows, counting unique entities."""
+    """Finds the nearest rows, counting unique entities.
+
+    A method ``introduce(kb, encoder)`` is optional: it is called with the knowledge base and the encoder's id before
+    ``build`` and ``from_disk`` of an index that keeps more than vectors, such as ids for others to read.
+    """
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Index ``rows``. The rows stay shared, not copied, where the engine allows it."""

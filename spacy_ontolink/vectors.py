@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .errors import Errors, StateError
-from .files import REBUILD, open_tensors, write_tensors
+from .files import REBUILD, leave_pages, open_tensors, write_tensors
 from .types import Floats1d, Floats2d
 
 Block: TypeAlias = Any
@@ -103,6 +103,12 @@ class Vectors:
             return np.asarray(narrow @ block[used].astype(np.float32), np.float32)
 
         return self._map(product)
+
+    def leave_pages(self) -> None:
+        """Let go of mapped pages; see ``files.leave_pages``."""
+        for block in self.blocks:
+            for array in (block.data, block.indices) if sp.issparse(block) else (block,):
+                leave_pages(array)
 
     def to_disk(self, path: Path) -> None:
         """Write one safetensors file; dense blocks as float16."""

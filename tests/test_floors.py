@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "spacy_ontolink"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = {
     "types": 0, "errors": 0, "messages": 0, "registry": 0, "text": 0, "files": 0, "atomic": 0, "checksums": 0,
-    "unpacking": 0, "forking": 0, "vectors": 0, "pages": 0, "coordination": 0,
+    "unpacking": 0, "forking": 0, "vectors": 0, "row_files": 0, "pages": 0, "coordination": 0,
     "kb": 1, "metrics": 1, "models": 1, "plots": 1,
     "encoders": 2, "indexes": 2, "llms": 2,
     "prompts": 3, "reformulate": 3, "space": 3, "rerankers": 3, "fusion": 3, "calibration": 3, "abbreviations": 3,

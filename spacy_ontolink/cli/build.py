@@ -15,7 +15,19 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 Index = Literal["auto", "exact", "inverted", "hnsw", "ivf"]
-_SETTINGS = ("encoder", "hybrid", "weight", "index", "pooling", "name_pooling", "k", "spans_key", "base_model", "lang")
+_SETTINGS = (
+    "encoder",
+    "hybrid",
+    "weight",
+    "index",
+    "store",
+    "pooling",
+    "name_pooling",
+    "k",
+    "spans_key",
+    "base_model",
+    "lang",
+)
 
 
 def build(
@@ -35,6 +47,12 @@ def build(
         Index,
         typer.Option(help="exact; approximate: inverted for lexical, hnsw and ivf for dense vectors; auto: by size."),
     ] = "auto",
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI[#TABLE]", help="Keep dense vectors in this LanceDB folder or bucket, which pipelines share."
+        ),
+    ] = None,
     pooling: Annotated[float, typer.Option(min=0, help="Weight of parents and children in an entity's rows.")] = 0.0,
     name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
@@ -78,7 +96,7 @@ def build(
     check_free(out, overwrite)
     if config:
         _refuse(context, _SETTINGS, f"--config {config}")
-    parts = {"encoder": describe_encoder(encoder, hybrid, weight), "index": _index(index)}
+    parts = {"encoder": describe_encoder(encoder, hybrid, weight), "index": _index(index, store)}
     settings = {"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, **parts}
     with step("Setting the pipeline up"):
         nlp = _from_config(config, ontologies) if config else _pipeline(base_model, lang, settings)
@@ -132,7 +150,17 @@ def describe_encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
     return {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", **parts} if hybrid else dense
 
 
-def _index(kind: Index) -> dict[str, Any]:
+def _index(kind: Index, store: str | None) -> dict[str, Any]:
+    from ..errors import ConfigError, Errors
+
+    if store is not None:
+        if kind != "auto":
+            reason = "the store searches in its own way"
+            raise ConfigError(Errors.ONE_OR_OTHER.format(one="--store", other=f"--index {kind}", reason=reason))
+        uri, _, table = store.partition("#")
+        named = {"table": table} if table else {}
+        uri = uri if "://" in uri else str(Path(uri).absolute())
+        return {"@ontolink_indexes": "spacy-ontolink.LanceIndex.v1", "uri": uri, **named}
     if kind in ("hnsw", "ivf"):
         return {"@ontolink_indexes": "spacy-ontolink.FaissIndex.v1", "kind": kind}
     return {"@ontolink_indexes": f"spacy-ontolink.{kind.capitalize()}Index.v1"}

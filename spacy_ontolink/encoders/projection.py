@@ -75,9 +75,15 @@ def _descend(
     """Minimise the cross-entropy by AdaGrad; the rate falls to zero over the second half."""
     matrix, squares = start.copy(), np.full_like(start, 1e-8)
     for done, left, right in pairs.batches(random, least):
-        gradient = _gradient(matrix, names[left], names[right], owner[left], owner[right], np.float32(temperature))
-        squares += gradient * gradient
-        matrix -= np.float32(rate * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(squares)
+        one, other = names[left], names[right]
+        used: np.ndarray | slice = slice(None)
+        if sp.issparse(names):
+            used = np.unique(np.concatenate([one.indices, other.indices]))  # of no other n-gram is there a gradient
+            one, other = _narrow(one, used), _narrow(other, used)
+        gradient = _gradient(matrix[used], one, other, owner[left], owner[right], np.float32(temperature))
+        summed = squares[used] + gradient * gradient
+        squares[used] = summed
+        matrix[used] -= np.float32(rate * min(1.0, 2 - 2 * done)) * gradient / np.sqrt(summed)
     return matrix
 
 
@@ -114,6 +120,12 @@ class _Pairs:
                 left = np.append(left, self._first[self._children[some]])
                 right = np.append(right, self._first[self._parents[some]])
             yield start / total, left, right
+
+
+def _narrow(names: sp.csr_matrix, used: np.ndarray) -> sp.csr_matrix:
+    """Leave out the columns that are not ``used``, which are all zero."""
+    columns = np.searchsorted(used, names.indices).astype(np.int32)
+    return sp.csr_matrix((names.data, columns, names.indptr), shape=(names.shape[0], len(used)))
 
 
 def _gradient(

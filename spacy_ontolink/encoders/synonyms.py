@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..kb import KnowledgeBase
 
 PART, WEIGHTS = "encoder", "synonyms.safetensors"
+_LEARNT_FROM = 400_000  # entities
 
 
 class SynonymEncoder:
@@ -79,13 +80,17 @@ class SynonymEncoder:
             ConfigError: It is not sparse.
         """
         self.encoder.fit(kb)
-        rows = self.encoder.encode_entities(kb)
+        some = _some_of(len(kb))
+        rows = self.encoder.encode_entities(kb, some)
         names = rows.vectors.blocks[0]
         if len(rows.vectors.blocks) > 1 or not sp.issparse(names):
             reason = "it learns from one sparse block, as LexicalEncoder makes it"
             other = type(self.encoder).__name__
             raise ConfigError(Errors.ONE_OR_OTHER.format(one="SynonymEncoder", other=other, reason=reason))
-        self._take(learn_projection(names, np.asarray(rows.owner), kb.parent_matrix, self.dimensions))
+        owner, parents = np.asarray(rows.owner), kb.parent_matrix
+        if some is not None:
+            owner, parents = np.searchsorted(some, owner).astype(np.int32), parents[some][:, some]
+        self._take(learn_projection(names, owner, parents, self.dimensions))
 
     def encode_mentions(self, mentions: Sequence[Mention]) -> Vectors:
         """Encode mentions, (B, n-grams + dimensions). A mention without a known n-gram gives a zero vector."""
@@ -129,6 +134,14 @@ class SynonymEncoder:
         self.encoder.from_disk(Path(path) / PART)
         self._take(projection)
         return self
+
+
+def _some_of(n_entities: int) -> Ints1d | None:
+    """Return the entities to learn from, None for all: of millions, no more are drawn into pairs than of these."""
+    if n_entities <= _LEARNT_FROM:
+        return None
+    chosen = np.random.default_rng(0).choice(n_entities, _LEARNT_FROM, replace=False)
+    return np.sort(chosen).astype(np.int32)
 
 
 def make_synonym_encoder(encoder: Encoder, dimensions: int = 64, weight: float = 0.5) -> SynonymEncoder:

@@ -12,8 +12,10 @@ from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, write_json
 from ..types import Bools1d, EntityRows, Hits, Index
 from ..vectors import Vectors
+from .approximate import INVERTED_ROWS
+from .checking import ENOUGH
 from .exact import ExactIndex
-from .faiss_index import INVERTED_ROWS, FaissIndex
+from .faiss_index import FaissIndex
 from .inverted import InvertedIndex
 
 FACTS = "chosen.json"
@@ -22,7 +24,6 @@ _KINDS: dict[str, Callable[[], Index]] = {
     "inverted": InvertedIndex,
     "ivf": lambda: FaissIndex("ivf", "sq8"),
 }
-_ENOUGH = 0.99  # of recall
 _log = logging.getLogger(__name__)
 
 
@@ -51,7 +52,7 @@ class AutoIndex:
             self._kind, self._index = kind, _KINDS[kind]()
             self._index.build(rows, n_entities)
             recall = self._index.describe()["recall"]
-            if not isinstance(recall, float) or recall >= _ENOUGH:
+            if not isinstance(recall, float) or recall >= ENOUGH:
                 break
         if self._kind != "exact":
             _log.info("%d rows: the index is %s; set another to override.", len(rows.vectors), self._kind)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..types import Index
 from ..vectors import Block, Vectors
 
-RECALL_K, RECALL_FLOOR = 64, 0.95
+RECALL_K, RECALL_FLOOR, ENOUGH = 64, 0.95, 0.99
 _FORGOTTEN = 1 / 3
 
 
@@ -36,16 +36,28 @@ def partly_forgotten(vectors: Vectors, size: int, seed: int) -> Vectors:
     return Vectors(tuple(map(partly, sample_rows(vectors, size, seed).blocks))).normalised()
 
 
-def measure_recall(index: Index, exact: Index, queries: Vectors) -> float | None:
-    """Return the share of the exact index's best entities that ``index`` finds; None where there are none.
+class RecallCheck:
+    """Searches some queries exactly, once, to tell of any index how much it finds."""
 
-    Counted by score, as both score alike: of equally good entities any will do.
-    """
-    expected, found = exact.search(queries, RECALL_K), index.search(queries, RECALL_K)
-    least = np.where(expected.entities < 0, np.inf, expected.scores).min(axis=1, keepdims=True) - 2e-6
-    wanted = (expected.entities >= 0).sum(axis=1)
-    hit = np.minimum(((found.scores >= least) & (found.entities >= 0)).sum(axis=1), wanted)
-    return round(float(hit.sum() / wanted.sum()), 4) if wanted.sum() else None
+    def __init__(self, exact: Index, queries: Vectors) -> None:
+        self._queries = queries
+        expected = exact.search(queries, RECALL_K)
+        self._least = np.where(expected.entities < 0, np.inf, expected.scores).min(axis=1, keepdims=True) - 2e-6
+        self._wanted = (expected.entities >= 0).sum(axis=1)
+
+    def recall(self, index: Index) -> float | None:
+        """Return the share of the exact index's best entities that ``index`` finds; None where there are none.
+
+        Counted by score, as both score alike: of equally good entities any will do.
+        """
+        found = index.search(self._queries, RECALL_K)
+        hit = np.minimum(((found.scores >= self._least) & (found.entities >= 0)).sum(axis=1), self._wanted)
+        return round(float(hit.sum() / self._wanted.sum()), 4) if self._wanted.sum() else None
+
+
+def measure_recall(index: Index, exact: Index, queries: Vectors) -> float | None:
+    """Return the share of the exact index's best entities that ``index`` finds; see ``RecallCheck``."""
+    return RecallCheck(exact, queries).recall(index)
 
 
 def advise(log: logging.Logger, name: str, recall: float | None, advice: str) -> None:

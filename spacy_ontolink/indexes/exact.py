@@ -20,6 +20,7 @@ from .recent import RecentMasks
 
 _ROWS = 1 << 16
 _QUERIES = 64
+_PASSING = 1 << 20  # rows; so many are read for a check of another index, not to be kept in memory
 
 
 class _View(NamedTuple):
@@ -79,6 +80,8 @@ class ExactIndex:
             hits = best_per_query(scores, view.owner[start:stop], k)
             found.append(hits._replace(rows=_row_numbers(hits.rows, start, view.row)))
             start = stop
+            if len(view.owner) > _PASSING:
+                view.vectors.leave_pages()
         if len(found) == 1:
             return found[0]
         return _merge(found, k) if found else no_hits(len(queries), k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..errors import ConfigError, Errors, StateError
-from ..files import REBUILD
+from ..files import REBUILD, leave_pages
 from ..forking import guard_forks
 from ..types import Bools1d, Floats2d
 
@@ -21,6 +22,9 @@ Quantiser = Literal["none", "sq8", "pq"]
 _ADDED = 1 << 16  # rows turned into float32 at a time
 _PER_CENTROID = 39  # the fewest training rows per centroid that faiss is content with
 _MOST_PER_CENTROID = 64
+_MOST_LISTS = 4096  # with more, most of the time of a build goes into finding each row its list
+_ITERATIONS, _MANY = 10, 200_000  # so many are enough to cut many rows into lists
+_MAPPED = 32 << 20  # bytes; the lists of larger files stay on disk and are shared by processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Plan:
     def lists(self, n_rows: int) -> int:
         """How many lists ``n_rows`` rows are put into."""
         if self.kind == "ivf":
-            return max(1, min(self.nlist or int(4 * n_rows**0.5), n_rows // _PER_CENTROID))
+            return max(1, min(self.nlist or min(_MOST_LISTS, int(4 * n_rows**0.5)), n_rows // _PER_CENTROID))
         return 1
 
     def parts(self, dimension: int) -> int:
@@ -76,10 +80,21 @@ class Plan:
 
 
 class Engine:
-    """A filled faiss index."""
+    """A filled faiss index.
 
-    def __init__(self, index: Any, kind: Kind) -> None:
-        self.index, self.kind = index, kind
+    Args:
+        index: What faiss made.
+        kind: Its kind.
+        file: Where its lists are mapped from, if they are: faiss would write and pickle no more than that name.
+    """
+
+    def __init__(self, index: Any, kind: Kind, file: Path | None = None) -> None:
+        self.index, self.kind, self._file = index, kind, file
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        if self._file is None:
+            return Engine, (self.index, self.kind)
+        return open_engine, (self._file, self.kind, (self.index.ntotal, self.index.d))
 
     def search(self, queries: Floats2d, fetch: int, ef: int, nprobe: int, rows: Bools1d | None) -> np.ndarray:
         """Return the numbers of the best ``fetch`` rows of each query, best first, padded with -1, (B, fetch).
@@ -108,7 +123,10 @@ class Engine:
 
     def write(self, path: Path) -> None:
         """Write the index as one file."""
-        load_faiss().write_index(self.index, str(path))
+        if self._file is None:
+            load_faiss().write_index(self.index, str(path))
+        else:
+            shutil.copyfile(self._file, path)
 
 
 def train_engine(dense: np.ndarray, plan: Plan) -> Engine:
@@ -124,6 +142,8 @@ def train_engine(dense: np.ndarray, plan: Plan) -> Engine:
         index.hnsw.efConstruction = plan.ef_construction
     if hasattr(index, "cp"):
         index.cp.seed = plan.seed
+        if n_rows > _MANY:
+            index.cp.niter = _ITERATIONS
     quantiser = getattr(faiss.downcast_index(index.storage) if plan.kind == "hnsw" else index, "pq", None)
     if quantiser is not None:
         quantiser.cp.seed = plan.seed
@@ -133,6 +153,7 @@ def train_engine(dense: np.ndarray, plan: Plan) -> Engine:
         index.train(_float32(dense[sample]))
     for start in range(0, n_rows, _ADDED):
         index.add(_float32(dense[start : start + _ADDED]))
+        leave_pages(dense)
     return Engine(index, plan.kind)
 
 
@@ -142,8 +163,12 @@ def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
     Raises:
         StateError: It cannot be read, or is over other rows.
     """
+    faiss = load_faiss()
+    mapped = kind == "ivf" and path.stat().st_size > _MAPPED
     try:
-        index = load_faiss().read_index(str(path))
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP if mapped else 0)
+        if mapped:  # reading ahead starts threads for every search
+            faiss.downcast_InvertedLists(index.invlists).prefetch_nthread = 0
     except RuntimeError as error:
         reason = str(error).strip().rpartition("Error: ")[2]
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD)) from error
@@ -152,7 +177,7 @@ def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
             f"it holds {index.ntotal} rows of {index.d} dimensions, but the saved rows are {shape[0]} of {shape[1]}"
         )
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD))
-    return Engine(index, kind)
+    return Engine(index, kind, path if mapped else None)
 
 
 def _recipe(plan: Plan, n_rows: int, dimension: int) -> str:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, write_json
-from ..types import Bools1d, EntityRows, Hits
+from ..types import Bools1d, EntityRows, Hits, Ints2d
 from ..vectors import Vectors
 from .checking import advise, measure_recall, partly_forgotten
 from .masking import Mask, MaskedSearch
@@ -61,6 +61,7 @@ class InvertedIndex:
         self._lists = Postings.of(rows.vectors.blocks[self._place])
         sample = partly_forgotten(rows.vectors, self.checked, self.seed)
         self._recall = measure_recall(self, self._masked.exact, sample)
+        rows.vectors.leave_pages()
         advise(_log, "inverted", self._recall, "raise postings or rescored")
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
@@ -69,6 +70,19 @@ class InvertedIndex:
             raise StateError(Errors.NOT_BUILT)
         lists = self._lists
         return self._masked.search(lambda some, mask: self._search(some, k, mask, lists), queries, k, allowed, _QUERIES)
+
+    def propose(self, queries: Vectors, n_rows: int, allowed: Bools1d | None = None) -> Ints2d:
+        """Return the entities that an exact search of each query would score, (B, P), padded with -1.
+
+        Args:
+            queries: Finite vectors, (B, D).
+            n_rows: How many rows to propose, if that is more than are set.
+            allowed: Which rows may be proposed, (N,); None for all.
+        """
+        if self._lists is None:
+            raise StateError(Errors.NOT_BUILT)
+        n_best = max(self.rescored, n_rows)
+        return self._owners(list(self._lists.best_rows(queries.blocks[self._place], self.postings, n_best, allowed)))
 
     def to_disk(self, path: Path) -> None:
         """Write the inverted lists and their facts into the folder ``path``."""

@@ -24,6 +24,11 @@ class Mask(NamedTuple):
     rows: Bools1d
     n_rows: int
 
+    @property
+    def share(self) -> float:
+        """The share of the rows that may be returned."""
+        return self.n_rows / max(1, len(self.rows))
+
 
 class MaskedSearch:
     """What approximate indexes do alike around their own search.

@@ -13,7 +13,7 @@ _GROUP = 64
 _DIGITS = 6
 _LEAST = np.float32(10.0**-_DIGITS)
 _ROW_BITS = 26
-_SPARSE = 1000
+_SPARSE = 50
 
 
 def no_hits(n_queries: int, k: int) -> Hits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -15,8 +17,13 @@ class EntityScorer:
 
     def __init__(self, vectors: Vectors, owner: Ints1d, n_entities: int) -> None:
         self.n_entities = max(1, n_entities)
-        self._vectors = vectors
-        self._first = np.searchsorted(owner, np.arange(n_entities + 1))  # where each entity's rows begin
+        self._vectors, self._owner = vectors, owner
+        self._entities = n_entities
+
+    @functools.cached_property
+    def _first(self) -> np.ndarray:
+        """Where each entity's rows begin, and the last one's end, (E + 1,); made at the first search."""
+        return np.searchsorted(self._owner, np.arange(self._entities + 1))
 
     def rank(self, queries: Vectors, proposed: Ints2d, k: int) -> Hits:
         """Return the best ``k`` of the entities proposed for each query, (B, P), -1 where none is proposed.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError, Errors, Warnings
-from ..types import Bools1d
+from ..types import Bools1d, Ints1d
 from .hierarchy import descendants
 
 if TYPE_CHECKING:
@@ -51,6 +51,28 @@ def type_counts(kb: KnowledgeBase) -> dict[str, int]:
             if pair["values"]:
                 counts[pair["values"]] = counts.get(pair["values"], 0) + pair["counts"]
     return _ranked(list(counts), np.array(list(counts.values()), np.int64))
+
+
+def kinds(kb: KnowledgeBase) -> tuple[Ints1d, list[str]]:
+    """Sort the live entities by prefix, namespace and types taken together: all that filters but branches go by.
+
+    Returns:
+        The number of each entity's kind, (E,), and the kinds as texts, such as ``HP | phenotype | disease, finding``.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table, size = kb.tables["entities"], len(kb)
+    types = table.array("types").slice(0, size).cast(pa.list_(pa.string()))
+    columns = [table.array("namespace").slice(0, size).cast(pa.string()), pc.binary_join(types, ", ")]
+    coded = [column.dictionary_encode() for column in columns]
+    codes = np.stack([table.values("prefix")[:size], *(column.indices.to_numpy() for column in coded)])
+    distinct, kind = np.unique(codes, axis=1, return_inverse=True)
+    labels = [pa.array(table.labels("prefix"), pa.string()), *(column.dictionary for column in coded)]
+    texts = zip(
+        *(label.take(pa.array(row)).to_pylist() for label, row in zip(labels, distinct, strict=True)), strict=True
+    )
+    return kind.ravel().astype(np.int32), [" | ".join(filter(None, parts)) for parts in texts]
 
 
 def _ranked(labels: Sequence[str], counts: np.ndarray) -> dict[str, int]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import Errors, StateError
 from ..files import open_tensors, pack, replacing, unpack, write_tensors
 from ..kb import KnowledgeBase
+from ..row_files import RowFiles
 from ..types import Bools1d, Encoder, EntityRows, Hits, Index, Ints1d
 from ..vectors import Vectors
 from .manifest import read_manifest, write_manifest
 from .pooling import Pooling, pool, pool_some
+
+_ENTITIES = 200_000  # encoded at a time
 
 
 class EntitySpace:
@@ -37,9 +42,7 @@ class EntitySpace:
         Dense rows are kept in half precision from the start, so that a saved and reopened space gives the same links.
         """
         encoder.fit(kb)
-        rows = encoder.encode_entities(kb)
-        rows = rows._replace(vectors=rows.vectors.half())
-        return cls(kb, encoder, rows, index, pooling).indexed()
+        return cls(kb, encoder, encode_all(encoder, kb), index, pooling).indexed()
 
     def repooled(self, pooling: Pooling, index: Index) -> EntitySpace:
         """Return a space of the same KB, encoder and plain rows, pooled otherwise; nothing is encoded.
@@ -53,8 +56,14 @@ class EntitySpace:
     def indexed(self) -> EntitySpace:
         """Pool the plain rows and build the index over them, as is left to do after the constructor; returns self."""
         self.rows = pool(self.plain, self.kb, self.pooling)
-        self.index.build(self.rows, len(self.kb))
+        self._introduced(self.index).build(self.rows, len(self.kb))
         return self
+
+    def _introduced(self, index: Index) -> Index:
+        """Tell an index whose rows it gets, if it wants to know."""
+        if introduce := getattr(index, "introduce", None):
+            introduce(self.kb, self.encoder.id)
+        return index
 
     def rows_of(self, entities: Ints1d, pooling: Pooling | None = None) -> EntityRows:
         """Return the rows of some entities (numbers, ascending), pooled in another way than the index has them."""
@@ -127,7 +136,7 @@ class EntitySpace:
         saved_shape = (manifest["rows"]["count"], tuple(manifest["rows"]["dims"] or ()))
         for rows in (space.plain, space.rows):
             _check("rows", path, saved_shape, (len(rows.vectors), rows.vectors.dims))
-        space.index = index.from_disk(path / "index", space.rows, len(kb))
+        space.index = space._introduced(index).from_disk(path / "index", space.rows, len(kb))
         return space
 
     def to_bytes(self) -> bytes:
@@ -138,6 +147,20 @@ class EntitySpace:
     def from_bytes(cls, data: bytes, encoder: Encoder, index: Index, pooling: Pooling | None = None) -> EntitySpace:
         """Unpack into a temporary folder that lives as long as the space; raises as ``from_disk`` does."""
         return unpack(data, lambda folder: cls.from_disk(folder, encoder, index, pooling))
+
+
+def encode_all(encoder: Encoder, kb: KnowledgeBase) -> EntityRows:
+    """Encode every entity, a block at a time where there are many; dense rows in half precision."""
+    if len(kb) <= _ENTITIES:
+        rows = encoder.encode_entities(kb)
+        return rows._replace(vectors=rows.vectors.half())
+    vectors, owner, name = RowFiles(), [], []
+    for start in range(0, len(kb), _ENTITIES):
+        rows = encoder.encode_entities(kb, np.arange(start, min(start + _ENTITIES, len(kb)), dtype=np.int32))
+        vectors.append(rows.vectors.half())
+        owner.append(rows.owner)
+        name.append(rows.name)
+    return EntityRows(vectors.finish() or rows.vectors, np.concatenate(owner), np.concatenate(name))
 
 
 def _check(what: str, path: Path, saved: object, given: object) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..row_files import RowFiles
 from ..types import EntityRows, Ints1d
-from ..vectors import Block, Vectors, add, stack
+from ..vectors import Block, Vectors, add
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -43,8 +44,11 @@ def pool(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling) -> EntityRows:
     """
     if not any(pooling):
         return rows
-    parts = [pool_some(rows, kb, pooling, entities).vectors for entities in _blocks(rows.owner)]
-    return rows._replace(vectors=stack(parts)) if parts else rows
+    pooled = RowFiles()
+    for entities in _blocks(rows.owner):
+        pooled.append(pool_some(rows, kb, pooling, entities).vectors)
+        rows.vectors.leave_pages()
+    return rows._replace(vectors=pooled.finish() or rows.vectors)
 
 
 def pool_some(rows: EntityRows, kb: KnowledgeBase, pooling: Pooling, entities: Ints1d) -> EntityRows:

@@ -149,3 +149,12 @@ def test_bad_settings(kb):
         SynonymEncoder(LexicalEncoder(), weight=1.5)
     with pytest.raises(ConfigError, match="one sparse block"):
         SynonymEncoder(HybridEncoder(LexicalEncoder(), LexicalEncoder())).fit(kb)
+
+
+def test_of_many_entities_some_are_learned_from(kb, monkeypatch):
+    whole, some = SynonymEncoder(LexicalEncoder()), SynonymEncoder(LexicalEncoder())
+    whole.fit(kb)
+    monkeypatch.setattr("spacy_ontolink.encoders.synonyms._LEARNT_FROM", len(kb) - 1)
+    some.fit(kb)
+    assert some.n_blocks == 2 and some.id != whole.id
+    assert some.encode_entities(kb).vectors.dims == whole.encode_entities(kb).vectors.dims

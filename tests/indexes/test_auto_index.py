@@ -61,7 +61,7 @@ def test_large_dense_rows_get_lists():
 
 
 def test_inverted_lists_that_find_too_little_give_way(monkeypatch):
-    monkeypatch.setattr(auto, "_ENOUGH", 1.1)
+    monkeypatch.setattr(auto, "ENOUGH", 1.1)
     assert built("projected", 0).describe()["kind"] == "flat"
     assert built("sparse", 0).describe()["kind"] == "inverted"  # there is nothing else
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
-from spacy_ontolink.indexes import faiss_index
+from spacy_ontolink.indexes import approximate
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.faiss_index import make_faiss_index
 from spacy_ontolink.types import EntityRows, Index
@@ -338,12 +338,47 @@ def test_a_forked_child_searches_after_its_parent_did():
 
 
 def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
-    monkeypatch.setattr(faiss_index, "INVERTED_ROWS", 100)
+    monkeypatch.setattr(approximate, "INVERTED_ROWS", 100)
     rows = make_rows("hybrid")
     queries = some_queries(rows)
     index = built(rows, "flat")
     index.to_disk(tmp_path / "index")
-    assert (tmp_path / "index" / faiss_index.BESIDE / "postings.safetensors").exists()
+    assert (tmp_path / "index" / approximate.BESIDE / "postings.safetensors").exists()
     opened = make_faiss_index("flat", flat_below=100).from_disk(tmp_path / "index", rows, N_ENTITIES)
     for one in (index, opened):
         assert recall(one.search(queries, 10), exact_hits(rows, queries, 10)) > 0.99
+
+
+@pytest.mark.parametrize("block", ["dense", "hybrid"])
+def test_large_lists_stay_on_disk(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("spacy_ontolink.indexes.faiss_engine._MAPPED", 0)
+    rows = make_rows(block)
+    queries = some_queries(rows)
+    index = built(rows, "ivf", "sq8")
+    index.to_disk(tmp_path / "one")
+    opened = make_faiss_index("ivf", "sq8").from_disk(tmp_path / "one", rows, N_ENTITIES)
+    opened.to_disk(tmp_path / "two")
+    assert (tmp_path / "two" / "index.faiss").read_bytes() == (tmp_path / "one" / "index.faiss").read_bytes()
+    again = make_faiss_index("ivf", "sq8").from_disk(tmp_path / "two", rows, N_ENTITIES)
+    for one in (opened, again, pickle.loads(pickle.dumps(opened))):
+        np.testing.assert_array_equal(one.search(queries, 9).rows, index.search(queries, 9).rows)
+
+
+def test_large_files_are_told_by_their_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy_ontolink.indexes.faiss_index.ALWAYS", 0)
+    rows = make_rows()
+    built(rows, "ivf").to_disk(tmp_path)
+    make_faiss_index("ivf").from_disk(tmp_path, rows, N_ENTITIES)
+    with (tmp_path / "index.faiss").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(StateError, match="not as it was saved"):
+        make_faiss_index("ivf").from_disk(tmp_path, rows, N_ENTITIES)
+
+
+def test_as_many_lists_are_visited_as_recall_takes():
+    rows = make_rows(n_entities=4000)
+    random = np.random.default_rng(0)
+    noise = Vectors((random.normal(size=(len(rows.owner), 32)).astype(np.float32),)).normalised().half()
+    easy, hard = (built(some, "ivf", nlist=100, n_entities=4000) for some in (rows, rows._replace(vectors=noise)))
+    assert 16 <= easy.describe()["nprobe"] < hard.describe()["nprobe"]
+    assert hard.describe()["recall"] >= 0.99

@@ -4,6 +4,7 @@ import pytest
 
 from spacy_ontolink.errors import ConfigError
 from spacy_ontolink.kb import KnowledgeBase
+from spacy_ontolink.kb.filters import kinds
 from spacy_ontolink.types import Entity
 
 
@@ -58,3 +59,16 @@ def test_many_roots_are_not_all_listed():
 def test_ids_without_prefix():
     kb = KnowledgeBase.from_entities([Entity("C001", "a"), Entity("A:B:C", "b"), Entity(":x", "c")])
     assert kb.prefixes() == {"": 2, "A": 1}
+
+
+def test_kinds_are_all_that_filters_but_branches_go_by():
+    entities = [
+        Entity("T:1", "a", namespace="x", types=("p", "q")),
+        Entity("T:2", "b"),
+        Entity("U:1", "c", namespace="x", types=("p", "q")),
+        Entity("T:3", "d", namespace="x", types=("p", "q")),
+        Entity("C9", "e"),
+    ]
+    kind, texts = kinds(KnowledgeBase.from_entities(entities))
+    assert [texts[number] for number in kind] == ["T | x | p, q", "T", "U | x | p, q", "T | x | p, q", ""]
+    assert len(texts) == 4

@@ -203,3 +203,18 @@ def test_a_damaged_cache_entry_is_built_again(traits, tmp_path, caplog):
     (entry / "rows.safetensors").write_bytes(b"")
     assert equal(retrieve(made(), QUERIES, 5), retrieve(open_space(entry), QUERIES, 5))
     assert "rows.safetensors" in caplog.text
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 28])
+def test_entities_encoded_a_part_at_a_time(traits, space, monkeypatch, tmp_path, in_memory):
+    monkeypatch.setattr("spacy_ontolink.space.entity_space._ENTITIES", 2)
+    monkeypatch.setattr("spacy_ontolink.row_files.IN_MEMORY", in_memory)
+    made = EntitySpace.build(traits, LexicalEncoder(), ExactIndex(), space.pooling)
+    for one, other in ((made.plain, space.plain), (made.rows, space.rows)):
+        assert (one.vectors.blocks[0] != other.vectors.blocks[0]).nnz == 0
+        np.testing.assert_array_equal(one.owner, other.owner)
+        np.testing.assert_array_equal(one.name, other.name)
+    made.to_disk(tmp_path / "made")
+    space.to_disk(tmp_path / "whole")
+    for name in ("rows.safetensors", "row_table.safetensors"):
+        assert (tmp_path / "made" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
