@@ -34,7 +34,8 @@ def retriever(
 ) -> None:
     """Train an encoder of names, or a bi-encoder.
 
-    The folder is for 'ontolink build --encoder' and for configs. A training that was cut short goes on when the same command is given again.
+    The folder is for 'ontolink build --encoder' and for configs. A training that was cut
+    short goes on when the same command is given again.
     """
     from .configs import find_config
     from .train_retriever import train_retriever
@@ -59,7 +60,8 @@ def reranker(
 ) -> None:
     """Train a reranker on the candidates of a saved pipeline.
 
-    What is printed puts it into a pipeline's config. A training that was cut short goes on when the same command is given again.
+    What is printed puts it into a pipeline's config. A training that was cut short goes on when the
+    same command is given again.
     """
     from .configs import find_config
     from .train_reranker import train_reranker

@@ -95,7 +95,8 @@ def tune(
         nlp.to_disk(path)
         write_json(path / FILE, facts)
         plot_tuning(path / FOLDER, tuned.steps, facts["nil"])
-    typer.echo("\n".join([_source(dev), "", *_table(tuned.steps), "", *_nil(tuned, dev, len(hidden), precision), *tuned.notes]))
+    nil = _nil(tuned, dev, len(hidden), precision)
+    typer.echo("\n".join([_source(dev), "", *_table(tuned.steps), "", *nil, *tuned.notes]))
     say(f"{seconds(time.perf_counter() - start)} -> {out}")
 
 

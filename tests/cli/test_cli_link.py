@@ -129,10 +129,11 @@ def test_html(ontolink, pipeline, corpus, tmp_path):
     assert 'href="https://x.org/1"' in out.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["out.xml", "out.PubTator", "out.jsonl.gz", "links.csv", "links.json", "l.docx", "links"])
+@pytest.mark.parametrize("name", ["a.xml", "a.PubTator", "a.jsonl.gz", "a.csv", "a.json", "a.docx", "a"])
 def test_names_of_other_formats_are_refused(ontolink, pipeline, corpus, tmp_path, name):
     result = ontolink("link", pipeline, corpus, "-o", tmp_path / name)
-    assert result.code == 2 and "--format" in result.err and ".jsonl, .tsv, .spacy or .html" in result.err and not (tmp_path / name).exists()
+    assert result.code == 2 and not (tmp_path / name).exists()
+    assert "--format, or a name that ends in .jsonl, .tsv, .spacy or .html" in result.err
     assert ontolink("link", pipeline, corpus, "-o", tmp_path / name, "--format", "jsonl").code == 0
 
 
