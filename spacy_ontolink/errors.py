@@ -84,6 +84,7 @@ class Warnings(messages.ServiceWarnings):
     USAGE_LOST = "{path} is damaged ({reason}): calls and tokens are counted anew from this run on"
     READ_ONCE = "{path} can be read only once: mentions of generated aliases are not looked for, only those of names"
     NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
+    NO_MENTIONS = "{name}: no mention in the first {n} document(s): {reason}"
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 
@@ -92,7 +93,10 @@ class Errors(messages.SubjectMessages):
 
     # floor 0
     NOT_A_PART = "'{setting}' must be a {wanted}, but the config gives a {got}; name a registered one with '@'."
-    MISSING_EXTRA = "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\""
+    MISSING_EXTRA = (
+        "{what} needs the package '{package}'; install it with: pip install \"spacy-ontolink[{extra}]\" "
+        '(in a checkout: ".[{extra}]")'
+    )
 
     # kb and readers
     FORMAT_UNKNOWN = "{path}: cannot tell the format ({reason}). Give one of: {formats}"
@@ -104,8 +108,8 @@ class Errors(messages.SubjectMessages):
     MOSTLY_NAMELESS = "{path}: {nameless} of {total} entities have no name of their own; is this the right file?"
     COLUMN_MISSING = "{path}: no column '{column}' for {role}; the columns are: {columns}. {hint}"
     COLUMN_HINT = (
-        "Name it, as in columns = {'id': 'CODE', 'name': 'TERM'}; in a file without a header line, give positions "
-        "instead: {'id': '1', 'name': '2'}."
+        "Name it, as in columns = {'id': 'CODE', 'name': 'TERM'}, or --columns id=CODE,name=TERM; in a file without a "
+        "header line, give positions instead: id=1,name=2."
     )
     COLUMN_ROLE = "columns: unknown role '{role}'; the roles are: {roles}"
     UNKNOWN_ID = "No entity with id '{id}' in this knowledge base ({name})."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from .settings import RetrieverSettings
@@ -14,6 +15,22 @@ def finders(nlp: Language, group: str) -> list[Any]:
     """Return the components that declare to assign ``doc.ents``, or for a group ``doc.spans``."""
     kind = "doc.spans" if group else "doc.ents"
     return [component for name, component in nlp.pipeline if kind in nlp.get_pipe_meta(name).assigns]
+
+
+def why_no_mentions(nlp: Language, name: str, group: str, groups: Collection[str]) -> str:
+    """Return why a component finds no mention in documents that have these span groups, or "" if it may be chance."""
+    if group and group in groups:
+        return ""
+    if group and groups:
+        return f"there is no span group {group!r}; the groups are: {', '.join(sorted(groups))}"
+    kind = "doc.spans" if group else "doc.ents"
+    setters = [other for other in nlp.component_names if kind in nlp.get_pipe_meta(other).assigns]
+    place = nlp.component_names.index(name) if name in nlp.component_names else len(nlp.component_names)
+    if any(nlp.component_names.index(other) < place for other in setters):
+        return ""
+    if setters:
+        return f"{setters[0]!r} stands after it; what finds mentions must come before"
+    return f"no component before it sets {kind}"
 
 
 def unknown_labels(nlp: Language, settings: RetrieverSettings) -> tuple[list[str], list[str]] | None:

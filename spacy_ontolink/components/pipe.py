@@ -19,7 +19,7 @@ from ..files import cache_folder
 from ..registry import check_part
 from ..types import Encoder, Index, Reader, Reformulator
 from .base import LinkingPipe, Part
-from .finders import finders, unknown_labels
+from .finders import finders, unknown_labels, why_no_mentions
 from .linking import Request, answer, make_masks
 from .listening import Provider
 from .reading import read_requests
@@ -251,6 +251,7 @@ class OntologyRetriever(LinkingPipe, Provider):
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Read all mentions, answer them together, then write."""
         self._check_labels(docs)
+        self._check_mentions(docs)
         settings, group = self.settings, self.settings.spans_key or ""
         reformulator = self.reformulator if self.reformulates else None
         read = [
@@ -281,6 +282,16 @@ class OntologyRetriever(LinkingPipe, Provider):
             if problem := unknown_labels(nlp, self.settings):
                 unknown, known = map(", ".join, problem)
                 logger.warning(Warnings.UNKNOWN_LABELS.format(name=self.name, unknown=unknown, known=known))
+
+    def _check_mentions(self, docs: Sequence[Doc]) -> None:
+        """Warn once if the first documents have no mentions, and never will as the pipeline is set up."""
+        group = self.settings.spans_key or ""
+        if "mentions" not in self._warned and (nlp := self._pipeline(docs)) is not None:
+            self._warned.add("mentions")
+            if not any(read_spans(doc, group) for doc in docs):
+                groups = {key for doc in docs for key in doc.spans}
+                if reason := why_no_mentions(nlp, self.name, group, groups):
+                    logger.warning(Warnings.NO_MENTIONS.format(name=self.name, n=len(docs), reason=reason))
 
     def _warn_cut(self, n_tokens: int) -> None:
         """Warn of the first mention that is cut; the rest of a run would say the same."""

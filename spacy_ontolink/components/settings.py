@@ -11,6 +11,7 @@ from ..errors import ConfigError, Errors
 Filter = Mapping[str, Sequence[str]]
 """Which entities may be candidates: ids' ``prefixes``, ``branches`` (a root and its descendants), ``types``."""
 
+_NUMBERS = ("k", "batch_size", "pooling", "name_pooling", "threshold", "n_context", "n_sents")
 FILTER_KEYS = ("prefixes", "branches", "types")
 
 
@@ -48,6 +49,9 @@ class RetrieverSettings:
             raise ConfigError("; ".join(problems))
 
     def _problems(self) -> list[tuple[str, object, str]]:
+        numbers = {setting: value for setting in _NUMBERS if (value := getattr(self, setting)) is not None}
+        if wrong := {setting: value for setting, value in numbers.items() if not isinstance(value, int | float)}:
+            return [(setting, value, "a number is wanted") for setting, value in wrong.items()]
         checks: list[tuple[bool, str, object, str]] = [
             (self.k < 1, "k", self.k, "at least one candidate is needed"),
             (self.batch_size < 1, "batch_size", self.batch_size, "at least 1"),

@@ -94,7 +94,7 @@ def test_what_cannot_be_served(refused, pipeline, options, words):
 
 def test_without_the_extra(refused, pipeline, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert refused("serve", pipeline).endswith('install it with: pip install "spacy-ontolink[serve]"')
+    assert 'install it with: pip install "spacy-ontolink[serve]"' in refused("serve", pipeline)
 
 
 def test_nobody_else_loads_the_server():

@@ -270,6 +270,7 @@ def test_k_bounds_the_candidates(make_nlp):
         ({"weights": [0.0, 0.0, 0.0]}, "above 0"),
         ({"weights": [1.0, -1.0, 0.0]}, "three weights"),
         ({"threshold": 2.0}, "threshold = 2.0"),
+        ({"threshold": "0.5"}, "a number is wanted"),
         ({"pooling": -0.1}, "pooling"),
         ({"name_pooling": -0.1}, "name_pooling"),
         ({"spans_key": ""}, "spans_key"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -55,7 +56,7 @@ class ReadReport:
         kind += self._place
         self.counts[kind] += 1
         if len(self.first) < _KEPT:
-            self.first.append((line, kind, detail[:200]))
+            self.first.append((line, kind, textwrap.shorten(detail, 120, placeholder="…")))
 
     def note_unmet(self, what: str, wanted: Iterable[str], met: Collection[str]) -> None:
         """Tell which values of a filter nothing has, and which there are: they may be misspelt."""

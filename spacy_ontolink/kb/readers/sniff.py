@@ -104,7 +104,7 @@ def _from_text(head: bytes, suffix: str) -> tuple[str | None, str]:
     if _UMLS.match(head):
         return "umls", ""
     guess = _SUFFIXES.get(suffix)
-    if guess != "table" and _OBO.search(head):
+    if (guess != "table" and _OBO.search(head)) or head.startswith(b"format-version:"):
         return "obo", ""
     if head.startswith(b"["):
         return None, "it is a JSON array or nothing known; write one JSON object per line"

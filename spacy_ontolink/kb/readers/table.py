@@ -77,6 +77,8 @@ def read_table(path: str | Path, report: ReadReport, columns: dict[str, str] | N
         rows = records(head, lines, delimiter, report)
         header, places, first = _header(path, rows, columns)
         untranslated = _translation_filter(header, places)
+        if unused := [cell[:40] for place, cell in enumerate(header) if place not in places.values() and cell.strip()]:
+            report.note("columns not used", ", ".join(unused[:_SHOWN]))
         for line, cells in rows if first is None else itertools.chain((first,), rows):
             if len(cells) < len(header) and _names_entity(cells, places):
                 cells = [*cells, *[""] * (len(header) - len(cells))]  # spreadsheets leave out empty cells at the end

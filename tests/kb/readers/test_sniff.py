@@ -20,6 +20,7 @@ SKOS_XML = OWL.replace(
     [
         ("a.obo", OBO, "obo"),
         ("a.owl", OBO, "obo"),
+        ("a.csv", b"format-version: 1.2\n\n[Term]\nid: T:1\n", "obo"),
         ("a", OBO, "obo"),
         ("a", b"\xef\xbb\xbf\r\n[Term]\r\nid: T:1\r\n", "obo"),
         ("a", b"! by hand\n[Term]\nid: T:1\n", "obo"),

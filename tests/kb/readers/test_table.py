@@ -145,3 +145,8 @@ def test_class_iris_become_curies(read):
         "Class ID,Preferred Label,Parents\nhttp://purl.obolibrary.org/obo/T_1,a,http://purl.obolibrary.org/obo/T_0\n"
     )[0]
     assert (entity.id, entity.parents) == ("T:1", ("T:0",))
+
+
+def test_columns_that_nothing_is_read_from_are_told_even_in_strict_mode(read):
+    assert names(read("Code,Label,Others\nT:1,milk yield,yield of milk\n", strict=True)) == [("T:1", "milk yield")]
+    assert read.report.first == [(None, "columns not used", "Others")]
