@@ -8,6 +8,7 @@ class FileMessages:
 
     FILE_MISSING = "No such file or folder: {path}"
     DISK_FULL = "{path} cannot be written: {reason}. What was there is as it was; make room, or give another place."
+    NO_CONFIG = "{given} is no file, and no config of the library; those are: {names}"
     OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
     NO_CHECKSUMS = "{path} has no checksums to verify: give a saved pipeline, entity space or knowledge base."
     BAD_SAVED_CONFIG = "{path} cannot be used ({reason}). Mend it, or build again: {rebuild}"
@@ -71,6 +72,7 @@ class TrainingMessages:
         "{n} alias(es) belong to entities that are not in the knowledge base {kb}, such as {examples}. Update them to "
         "this release of the ontology first."
     )
+    NO_TRAINING_ONTOLOGY = "{path} names no ontology: give --paths.ontology FILE, or set data.ontology in the config."
     NO_PAIR_FILES = "Nothing to learn from: give --pairs FILE."
     NO_SETS = (
         "None of the {n} mention(s) has a right entity and a wrong one to tell it from. Give mentions with kb_ids that "
@@ -190,7 +192,7 @@ class CorpusMessages:
         "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
     )
     LINK_OUTPUT = (
-        "{path}: 'ontolink link' writes no {suffix}. Give --format, or a name that ends in .jsonl, .tsv, .spacy or "
+        "{path}: 'ontolink link' writes no {what}. Give --format, or a name that ends in .jsonl, .tsv, .spacy or "
         ".html; 'ontolink convert' makes other formats of .jsonl"
     )
     OUTPUT_IS_INPUT = "{path} is the input, too; give the output another name"
@@ -208,6 +210,11 @@ class EvaluationMessages:
     NO_RUN = (
         "{path} cannot be compared with: {reason}. Give the file that 'ontolink evaluate … --output FILE' wrote for "
         "the other run."
+    )
+    NO_GOLD_HINT = " Each mention needs 'kb_ids'."
+    LINKED_NOT_GOLD = (
+        " It looks like the output of 'ontolink link', whose 'kb_id' is an answer; gold ids stand in 'kb_ids' of each "
+        "mention."
     )
     OTHER_MENTIONS = (
         "{path} was measured on other data, so the runs cannot be compared: {reason}. Measure both on one file."

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = app(args=None if arguments is None else list(arguments), prog_name="ontolink", standalone_mode=False)
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "ontolink"
-        _fail(f"{error.format_message()} (see {command} --help)", BAD_INPUT)
+        _fail(f"{_missing_last(error) or error.format_message()} (see {command} --help)", BAD_INPUT)
     except OntolinkError as error:
         _fail(str(error), BAD_INPUT)
     except BrokenPipeError:  # the reader of our output has had enough
@@ -83,6 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _missing_last(error: Any) -> str:
+    """Name what is missing after an argument that takes several values: the parser says that these are."""
+    missing = getattr(error, "param", None)
+    if missing is None or missing.nargs != -1 or type(error).__name__ != "MissingParameter":
+        return ""
+    after = [one for one in error.ctx.command.params if one.param_type_name == "argument"]
+    if missing is after[-1]:
+        return ""
+    return f"Missing argument '{after[-1].metavar}' after '{missing.metavar}': {after[-1].help.rstrip('.').lower()}"
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -62,7 +62,10 @@ def bulk(
     ] = 0.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Begin anew in OUT.")] = False,
 ) -> None:
-    """Link corpora of any size; run it again after a crash, and it goes on where it was."""
+    """Link corpora of any size.
+
+    Run it again after a crash, and it goes on where it was.
+    """
     from ..bulk import Job, run_bulk
     from ..bulk.shards import find_shards
     from ..errors import require

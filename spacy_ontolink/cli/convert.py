@@ -39,7 +39,10 @@ def convert(
     lang: Annotated[str, typer.Option(help="Language of the tokeniser, for .spacy.")] = "en",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a folder that holds a BRAT corpus.")] = False,
 ) -> None:
-    """Convert an annotated corpus, and tell what the new format has no place for."""
+    """Convert an annotated corpus to another format.
+
+    What the new format has no place for is told.
+    """
     import spacy
 
     from ..documents import CORPUS_FORMATS, IdRules, convert_corpus, format_of

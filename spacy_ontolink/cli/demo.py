@@ -55,7 +55,10 @@ def demo(
         "demo-output"
     ),
 ) -> None:
-    """Build a pipeline for the Human Phenotype Ontology and link clinical notes (needs the extra 'demo')."""
+    """Link clinical notes to the Human Phenotype Ontology.
+
+    The pipeline for it is built first, of the file that comes with the extra 'demo'.
+    """
     from ..documents import SPANS_KEY, document_writer
     from .build import build
     from .pipelines import load_pipeline

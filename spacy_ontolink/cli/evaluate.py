@@ -35,8 +35,8 @@ def evaluate(
         typer.Option(
             "--output",
             "-o",
-            help="Write the measures as JSON, too, with what became of each mention; - is standard output, which has "
-            "the measures anyway.",
+            help="Write the measures as JSON, with what became of each mention; - is standard output, the default, "
+            "which has the measures alone.",
         ),
     ] = None,
     report: Annotated[
@@ -61,10 +61,11 @@ def evaluate(
     """Measure how well mentions with gold ids are linked."""
     from ..documents import link_pattern
     from ..evaluation import compare_runs, read_run
-    from .console import say
+    from .console import count, say, seconds
     from .outputs import STDOUT, check_outputs
     from .pipelines import load_pipeline, only_retriever
 
+    start = time.perf_counter()
     output = None if output == STDOUT else output
     outputs = {option: path for option, path in (("--output", output), ("--report", report)) if path}
     check_outputs(outputs, [data, compare] if compare else [data])
@@ -83,7 +84,11 @@ def evaluate(
 
         write_evaluation(report, measures, found.outcomes, link, comparison.ranks if comparison else None, nlp.lang)
     say(table(measures))
-    typer.echo(json.dumps(measures, indent=2, ensure_ascii=False))
+    if not output:
+        typer.echo(json.dumps(measures, indent=2, ensure_ascii=False))
+    if outputs:
+        written = ", ".join(map(str, outputs.values()))
+        say(f"{count(len(found.outcomes), 'mention')}; {seconds(time.perf_counter() - start)} -> {written}")
 
 
 class Found(NamedTuple):
@@ -129,11 +134,12 @@ def measure_all(
 
     data, tally, linker = Path(data), Tally(), retriever(nlp)
     docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format))
-    gold = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
+    given = [mention for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     if not docs:
         raise DataError(Errors.NO_DOCUMENTS.format(path=data))
-    if not any(gold):
-        hint = " Each mention needs 'kb_ids'." if gold else ""
+    if not any(mention["kb_ids"] for mention in given):
+        hint = Errors.LINKED_NOT_GOLD if any("kb_id" in mention for mention in given) else Errors.NO_GOLD_HINT
+        hint = hint if given else ""
         raise DataError(Errors.NO_MENTIONS.format(path=data, verb="compare with", hint=hint))
     if other:
         check_run(docs, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,14 +39,19 @@ def explain(
         str, typer.Option(help="Web addresses on the page: bioregistry, obo, or a pattern with {id} in it.")
     ] = "bioregistry",
 ) -> None:
-    """Show the candidates of the mention marked with [[ ]], every stage's scores, and why the winner won."""
+    """Show why the mention marked with [[ ]] got its id.
+
+    All its candidates are shown with the scores of every stage, and why the winner won.
+    """
     from ..documents import SPANS_KEY, link_pattern
     from ..report import chain_of, show, write_page
     from ..report import explain as explained
+    from .console import count, say, seconds
     from .mentions import run
     from .outputs import check_file
     from .pipelines import adjust, load_pipeline, only_retriever
 
+    start = time.perf_counter()
     text, places = parse_marks(text.encode("utf-8", "replace").decode("utf-8"))  # bytes of an argument that are no text
     link = link_pattern(links)
     if output is not None:
@@ -66,6 +72,7 @@ def explain(
         stages = " → ".join([name, *(stage.name for stage in chain.stages)])
         write_page(output, explanations, link, title="Why these links", lang=nlp.lang,
                    footer=f"{Path(pipeline).name}: {stages}")  # fmt: skip
+        say(f"{count(len(explanations), 'mention')}; {seconds(time.perf_counter() - start)} -> {output}")
 
 
 def parse_marks(text: str) -> tuple[str, list[tuple[int, int]]]:

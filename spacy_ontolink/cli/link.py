@@ -19,9 +19,10 @@ Format = Literal["jsonl", "tsv", "spacy", "html"]
 PEEK = 64
 """Documents looked at for mentions before the first is linked; as many go through the pipeline at a time anyway."""
 STDOUT = Path("-")
-_SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".spacy": "spacy", ".html": "html", ".htm": "html"}
-_NOT_WRITTEN = (".xml", ".pubtator", ".ann", ".gz")
-"""Suffixes that say something else than JSONL, the default."""
+_SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".tsv": "tsv", ".spacy": "spacy", ".html": "html", ".htm": "html"
+}  # fmt: skip
+_DEVICES = Path("/dev")
 
 
 def link(
@@ -62,9 +63,7 @@ def link(
     output = None if output == STDOUT else output
     if output and output.is_file() and input.is_file() and output.samefile(input):
         raise ConfigError(Errors.SAME_FILE.format(path=output))
-    if output and format is None and output.suffix.lower() in _NOT_WRITTEN:
-        raise ConfigError(Errors.LINK_OUTPUT.format(path=output, suffix=output.suffix))
-    format = format or _SUFFIXES.get(output.suffix.lower() if output else "", "jsonl")
+    format = format or _format_of(output)
     nlp = load_pipeline(pipeline)
     tally = Tally()
     wanted = mentions in (None, "given")
@@ -89,6 +88,25 @@ def link(
             hint = " Find some with --mentions ner, noun-chunks or dictionary."
             raise DataError(Errors.NO_MENTIONS.format(path=input, verb="link", hint=hint))
     _summarise(tally, outcome, mentions, time.perf_counter() - start, output)
+
+
+def _format_of(output: Path | None) -> Format:
+    """Return the format that the name of the output tells; JSONL for standard output and devices, which tell none.
+
+    Raises:
+        ConfigError: It is a folder, or a file whose name tells no format that is written.
+    """
+    from ..errors import ConfigError, Errors
+
+    if output is None:
+        return "jsonl"
+    if output.is_dir():
+        raise ConfigError(Errors.OUTPUT_IS_FOLDER.format(path=output, option="--output"))
+    if found := _SUFFIXES.get(output.suffix.lower()):
+        return found
+    if output.exists() and (_DEVICES in output.parents or not output.is_file()):
+        return "jsonl"
+    raise ConfigError(Errors.LINK_OUTPUT.format(path=output, what=output.suffix or "file without a suffix"))
 
 
 def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: float, output: Path | None) -> None:

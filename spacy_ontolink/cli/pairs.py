@@ -79,7 +79,10 @@ def pairs(
         str | None, typer.Option(help="The retriever to use, if the pipeline has several [default: the only one]")
     ] = None,
 ) -> None:
-    """Pair mentions of an unlabelled corpus with the entities that they name."""
+    """Make training pairs from an unlabelled corpus.
+
+    Its mentions are paired with the entities that they name.
+    """
     from ..errors import DataError, Errors
     from ..training.corpus import MentionFile
     from ..training.pair_table import skipped, table

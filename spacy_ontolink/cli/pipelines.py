@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..atomic import is_empty
 from ..errors import ConfigError, Errors, OntolinkError, StateError
-from ..files import REBUILD
 from .blame import file_read_by
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ def load_pipeline(path: str) -> Language:
     except OntolinkError:
         raise
     except Exception as error:  # spaCy has many words for files that it cannot use
+        from ..files import REBUILD
+
         config = Path(path) / "config.cfg"
         if isinstance(error, ValueError) and (wrong := bad_block(config, error)):
             raise wrong from error

@@ -52,7 +52,10 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Answer requests over HTTP: /link, /search, /health, /metrics, and /docs about them."""
+    """Answer requests over HTTP.
+
+    The paths are /link, /search, /health, /metrics, and /docs about them.
+    """
     from ..errors import Warnings, require
     from .console import say, seconds
     from .pipelines import load_pipeline

@@ -32,9 +32,10 @@ train = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Train a r
 def retriever(
     context: typer.Context, config: ConfigFile, output: Output, pairs: PairFiles = None, overwrite: Overwrite = False
 ) -> None:
-    """Train an encoder of names, or a bi-encoder; the folder is for 'ontolink build --encoder' and for configs.
+    """Train an encoder of names, or a bi-encoder.
 
-    A training that was cut short goes on when the same command is given again.
+    The folder is for 'ontolink build --encoder' and for configs. A training that was cut
+    short goes on when the same command is given again.
     """
     from .configs import find_config
     from .train_retriever import train_retriever
@@ -57,9 +58,10 @@ def reranker(
     ] = False,
     overwrite: Overwrite = False,
 ) -> None:
-    """Train a reranker on the candidates of a saved pipeline; what is printed puts it into a pipeline's config.
+    """Train a reranker on the candidates of a saved pipeline.
 
-    A training that was cut short goes on when the same command is given again.
+    What is printed puts it into a pipeline's config. A training that was cut short goes on when the
+    same command is given again.
     """
     from .configs import find_config
     from .train_reranker import train_reranker

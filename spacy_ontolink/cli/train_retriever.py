@@ -52,7 +52,12 @@ def train_retriever(
     Raises:
         OntolinkError: A file, a setting or the folder cannot be used.
     """
-    blocks = read_config(path, BLOCKS, parse_overrides(settings), optional=("alignment", "logger"))
+    try:
+        blocks = read_config(path, BLOCKS, parse_overrides(settings), optional=("alignment", "logger"))
+    except ConfigError as error:
+        if Errors.BAD_VALUE.format(block="data", name="ontology", given=None, wanted="") not in str(error):
+            raise
+        raise ConfigError(Errors.NO_TRAINING_ONTOLOGY.format(path=path)) from error
     model, data = blocks["model"], blocks["data"]
     files = [*pairs, *map(Path, data.pairs)]
     if isinstance(model, TowersModel) and blocks["alignment"]:

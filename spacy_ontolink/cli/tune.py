@@ -48,7 +48,10 @@ def tune(
     from_: From = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
 ) -> None:
-    """Tune a pipeline to annotated mentions, or without any to synonyms held out of its ontology."""
+    """Tune a pipeline to annotated mentions, or to its synonyms.
+
+    Without annotated mentions, synonyms are held out of its ontology.
+    """
     from .. import __version__
     from ..errors import DataError, Errors
     from ..files import replacing, write_json
@@ -92,7 +95,8 @@ def tune(
         nlp.to_disk(path)
         write_json(path / FILE, facts)
         plot_tuning(path / FOLDER, tuned.steps, facts["nil"])
-    typer.echo("\n".join([_source(dev), "", *_table(tuned.steps), "", *_nil(tuned, dev, len(hidden)), *tuned.notes]))
+    nil = _nil(tuned, dev, len(hidden), precision)
+    typer.echo("\n".join([_source(dev), "", *_table(tuned.steps), "", *nil, *tuned.notes]))
     say(f"{seconds(time.perf_counter() - start)} -> {out}")
 
 
@@ -128,7 +132,7 @@ def _table(steps: Sequence[Step]) -> list[str]:
     return lines
 
 
-def _nil(tuned: Tuned, dev: Dev, n_hidden: int) -> list[str]:
+def _nil(tuned: Tuned, dev: Dev, n_hidden: int, precision: float | None) -> list[str]:
     """Say how well NIL is told, and of how many mentions."""
     from .console import count
 
@@ -142,7 +146,10 @@ def _nil(tuned: Tuned, dev: Dev, n_hidden: int) -> list[str]:
     empty = found["without_candidates"]
     answered = f"; {count(empty, 'mention')} without candidates answered NIL" if empty else ""
     show = {key: "–" if value is None else f"{value:.3f}" for key, value in found.items() if key != "reliability"}
-    threshold = "no threshold" if found["threshold"] is None else f"threshold {show['threshold']}"
+    threshold = f"threshold {show['threshold']}"
+    if found["threshold"] is None:
+        why = "no threshold helps" if precision is None else "no threshold is needed for this precision"
+        threshold = f"{why}; none was set"
     if tuned.rejection.keeps:
         threshold = "thresholds as before"
     return [

@@ -50,7 +50,10 @@ def update(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
     context: typer.Context = None,  # type: ignore[assignment]  # none when called from Python
 ) -> None:
-    """Move a pipeline to a new release of its ontology: all settings stay, and rows that stay are not encoded again."""
+    """Move a pipeline to a new release of its ontology.
+
+    All settings stay, and rows that stay are not encoded again.
+    """
     from ..errors import DataError, Errors
     from ..files import replacing
     from ..text import printable

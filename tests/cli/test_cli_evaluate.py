@@ -12,12 +12,14 @@ from spacy_ontolink.errors import DataError
 
 def test_measures(ontolink, pipeline, corpus, tmp_path):
     out = tmp_path / "metrics.json"
-    result = ontolink("evaluate", pipeline, corpus, "--output", out)
+    assert ontolink("evaluate", pipeline, corpus, "--output", out).out == ""
+    result = ontolink("evaluate", pipeline, corpus)
     assert result.code == 0
     measures = json.loads(result.out)
     written = json.loads(out.read_text("utf-8"))
     mentions = written.pop("mentions")
-    assert measures == written
+    assert measures.keys() == written.keys()
+    assert measures["intervals"] == written["intervals"]
     assert [(row["document"], row["rank"], row["verdict"]) for row in mentions] == [
         ("a", 1, "right"), ("a", 1, "right"), ("a", 1, "right"), ("b", 0, "spurious"), ("b", 0, "nil")
     ]  # fmt: skip
@@ -110,9 +112,23 @@ def test_what_is_odd_is_said(ontolink, pipeline, tmp_path):
         "1 mention(s) widened to whole tokens",
     ):
         assert note in result.err
-    measures = json.loads(result.out)
+    measures = json.loads((tmp_path / "m.json").read_text("utf-8"))
     assert (measures["n"], measures["nil"]["n"]) == (4, 5)
-    assert len(json.loads((tmp_path / "m.json").read_text("utf-8"))["mentions"]) == 5
+    assert len(measures["mentions"]) == 5
+
+
+def test_what_is_written_is_said(ontolink, pipeline, corpus, tmp_path):
+    out, page = tmp_path / "m.json", tmp_path / "page.html"
+    result = ontolink("evaluate", pipeline, corpus, "-o", out, "--report", page)
+    assert result.out == ""
+    assert result.err.rstrip().endswith(f" s -> {out}, {page}")
+    assert "->" not in ontolink("evaluate", pipeline, corpus).err.splitlines()[-1]
+
+
+def test_the_output_of_link_has_no_gold_ids(ontolink, refused, pipeline, tmp_path):
+    (tmp_path / "notes.txt").write_text("The milk yield fell.\n", "utf-8")
+    assert ontolink("link", pipeline, tmp_path / "notes.txt", "-o", tmp_path / "links.jsonl").code == 0
+    assert "looks like the output of 'ontolink link'" in refused("evaluate", pipeline, tmp_path / "links.jsonl")
 
 
 def test_two_runs(ontolink, refused, pipeline, corpus, tmp_path, monkeypatch):

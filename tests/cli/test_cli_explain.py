@@ -68,6 +68,7 @@ def test_several_mentions_one_after_another(ontolink, staged):
 def test_a_page(ontolink, staged, tmp_path):
     page = tmp_path / "pages" / "why.html"
     result = ontolink("explain", staged, "The [[milk yield]] & [[≈≈≈]].", "--output", page, "--links", "obo")
+    assert "\n2 mentions; " in result.err and result.err.rstrip().endswith(f" s -> {page}")
     assert result.code == 0
     source = page.read_text("utf-8")
     assert 'href="http://purl.obolibrary.org/obo/T_2"' in source

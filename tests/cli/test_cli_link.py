@@ -1,4 +1,5 @@
 import csv
+import gzip
 import io
 import json
 import os
@@ -128,11 +129,34 @@ def test_html(ontolink, pipeline, corpus, tmp_path):
     assert 'href="https://x.org/1"' in out.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["out.xml", "out.PubTator", "out.jsonl.gz"])
+@pytest.mark.parametrize("name", ["a.xml", "a.PubTator", "a.jsonl.gz", "a.csv", "a.json", "a.docx", "a"])
 def test_names_of_other_formats_are_refused(ontolink, pipeline, corpus, tmp_path, name):
     result = ontolink("link", pipeline, corpus, "-o", tmp_path / name)
-    assert result.code != 0 and "--format" in result.err and not (tmp_path / name).exists()
+    assert result.code == 2 and not (tmp_path / name).exists()
+    assert "--format, or a name that ends in .jsonl, .tsv, .spacy or .html" in result.err
     assert ontolink("link", pipeline, corpus, "-o", tmp_path / name, "--format", "jsonl").code == 0
+
+
+def test_a_folder_is_no_file_to_write(refused, pipeline, corpus, tmp_path):
+    assert "give --output the name of a file" in refused("link", pipeline, corpus, "-o", tmp_path)
+
+
+def test_devices_need_no_suffix(ontolink, pipeline, corpus):
+    assert ontolink("link", pipeline, corpus, "-o", "/dev/null").code == 0
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "notes.TSV", "notes.csv.gz"])
+def test_tables_are_no_text_unless_that_is_said(ontolink, refused, pipeline, tmp_path, name):
+    content = b"id,text\n1,The milk yield fell.\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    line = refused("link", pipeline, tmp_path / name)
+    assert "it is a table" in line and "pubtator" in line and "--from text" in line
+    assert links(ontolink("link", pipeline, tmp_path / name, "--from", "text").out) == [[], [("milk yield", "T:2")]]
+
+
+def test_documents_in_a_file_named_like_a_table(ontolink, pipeline, corpus, tmp_path):
+    (tmp_path / "corpus.tsv").write_text(corpus.read_text("utf-8"), "utf-8")
+    assert "(given)" in ontolink("link", pipeline, tmp_path / "corpus.tsv").err
 
 
 def test_spacy_in_and_out(ontolink, ner_pipeline, notes, tmp_path):

@@ -19,6 +19,14 @@ def test_help_lists_the_commands(ontolink, arguments):
         assert f"  {command} " in result.out
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]])
+def test_no_summary_is_cut(ontolink, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = ontolink(*arguments)
+    assert "Commands:" in result.out
+    assert "..." not in result.out.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(ontolink, command):
     result = ontolink(command, "--help")
@@ -35,14 +43,14 @@ def test_version(ontolink):
     [
         (["bild"], ["bild", "ontolink --help"]),
         (["build", "--colour", "a", "b"], ["--colour", "ontolink build --help"]),
-        (["build", "a.obo"], ["ONTOLOGY", "ontolink build --help"]),
+        (["build", "a.obo"], ["'OUT' after 'ONTOLOGY': folder to write", "ontolink build --help"]),
         (["build", "a.obo", "out", "--index", "flat"], ["exact", "hnsw", "ivf"]),
         (["build", "a.obo", "out", "--format", "rdf"], ["obo", "obographs", "owl", "table", "jsonl"]),
         (["link", "p", "i", "--mentions", "all"], ["given", "ner", "noun-chunks", "dictionary"]),
         (["link", "p", "i", "--format", "xml"], ["jsonl", "tsv", "spacy", "html"]),
         (["link", "p", "i", "-k", "0"], ["greater than or equal to 1"]),
         (["evaluate", "p"], ["DATA"]),
-        (["update", "p", "a.obo"], ["ONTOLOGY", "ontolink update --help"]),
+        (["update", "p", "a.obo"], ["'OUT' after 'ONTOLOGY'", "ontolink update --help"]),
     ],
 )
 def test_wrong_usage_is_one_line(refused, arguments, words):

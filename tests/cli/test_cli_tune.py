@@ -297,6 +297,24 @@ def test_labels_that_the_retriever_leaves_alone(ontolink, refused, signs, dev, t
     assert (facts["mentions"], facts["of_other_labels"], facts["nil"]["n"]) == (60, 24, 60)
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ([], "  no threshold helps; none was set: NIL"),
+        (["--precision", 0.01], "  no threshold is needed for this precis"),
+    ],
+)
+def test_where_no_threshold_helps_that_is_said(ontolink, signs, dev, tmp_path, option, words):
+    rows = [json.loads(line) for line in dev.read_text("utf-8").splitlines()]
+    for row in rows:
+        row["mentions"] = [one for one in row["mentions"] if one["kb_ids"] and one["kb_ids"][0].startswith("S:")]
+    path = lines_of(tmp_path / "known.jsonl", rows)
+    result = ontolink("tune", signs, path, tmp_path / "out", "--hide", 0, *option)
+    assert result.code == 0, result.err
+    assert words in result.out
+    assert spacy.load(tmp_path / "out").get_pipe("ontolink_fuse").threshold is None
+
+
 def test_mentions_without_candidates_count_as_nil(ontolink, signs, dev, tmp_path):
     rows = [json.loads(line) for line in dev.read_text("utf-8").splitlines()]
     rows += [{"text": "漢字", "mentions": [{"start": 0, "end": 2, "kb_ids": []}]}] * 30

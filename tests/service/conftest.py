@@ -71,7 +71,7 @@ class Client:
             content = response.read()
         finally:
             connection.close()
-        plain = "json" not in response.headers["Content-Type"]
+        plain = "json" not in response.headers.get("Content-Type", "")
         headers = {name.lower(): value for name, value in response.headers.items()}
         return Answer(response.status, content.decode() if plain else json.loads(content), headers)
 

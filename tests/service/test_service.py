@@ -258,6 +258,11 @@ def test_a_page_from_elsewhere_can_neither_send_nor_read(served):
     assert answer.status == 200 and not [name for name in answer.headers if name.startswith("access-control")]
 
 
+def test_the_root_leads_to_the_page(served):
+    answer = served.ask("/")
+    assert (answer.status, answer.headers["location"]) == (307, "docs")
+
+
 def test_the_page_needs_nothing_from_elsewhere(served):
     page = served.ask("/docs").body
     for words in ("POST /link", "POST /search", "GET /health", "LinkedMention", "/metrics"):

@@ -48,7 +48,8 @@ COMMANDS = {
     ),
     "pairs": (lambda files, saved, out: ["pairs", saved(), files / "corpus.jsonl", out, "--setting", "synonym"],
         check_pairs),
-    "link": (lambda files, saved, out: ["link", saved(), files / "corpus.jsonl", "--output", out], check_rows),
+    "link": (lambda files, saved, out: ["link", saved(), files / "corpus.jsonl", "--output", out, "--format",
+        "jsonl"], check_rows),
 }  # fmt: skip
 """The arguments by command, of files, saved pipelines and the place to write to; and the check of that place."""
 if importlib.util.find_spec("torch") is None:

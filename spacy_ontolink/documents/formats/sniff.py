@@ -15,6 +15,8 @@ FORMATS = ("text", "jsonl", "spacy", "pubtator", "bioc-json", "bioc-xml", "brat"
 
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".spacy": "spacy", ".pubtator": "pubtator", ".json": "bioc-json",
              ".xml": "bioc-xml"}  # fmt: skip
+_TABLES = (".csv", ".tsv")
+"""Names of what has columns and often a header, so that its lines are no documents."""
 _ZLIB = b"\x78\x9c"
 """How a ``.spacy`` file begins, and no text in UTF-8 does."""
 # Each part ends where it first can, so that a head that only begins like BioC is refused in one pass.
@@ -56,7 +58,7 @@ def sniff_head(path: Path, head: bytes) -> str:
     """Return the format that a file's first bytes show; what shows none is text.
 
     Raises:
-        DataError: It is named like XML or JSON, but is of no format that can be read.
+        DataError: It is named like XML, JSON or a table, but is of no format that can be read.
     """
     if path == STDIN and head.startswith(_ZLIB):
         raise DataError(Errors.SPACY_FROM_STDIN)
@@ -81,6 +83,8 @@ def sniff_head(path: Path, head: bytes) -> str:
         return "pubtator"
     if b"\0" in head:
         raise _unread(path, "it is binary, or text of another encoding than UTF-8: it has zero bytes")
+    if suffix in _TABLES:
+        raise _unread(path, "its name says that it is a table; --from text takes it as text, each line a document")
     return "text"
 
 
