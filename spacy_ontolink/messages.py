@@ -118,6 +118,9 @@ class BulkMessages:
         "{where}: workers died {times} times while these were {what}; give them more memory, or --chunk-size a lower "
         "number (and another OUT), then run it again"
     )
+    BULK_NO_MEMORY = (
+        "A worker has no memory left: give fewer --workers, a lower --batch-size, or more memory, then run this again"
+    )
     BULK_WORKERS_DIE = (
         "Workers died {times} times while they opened the pipeline (exit code {code}): give fewer --workers, or more "
         "memory"

@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow.parquet as pq
 
 from spacy_ontolink.cli.bulk import open_pipeline
-from spacy_ontolink.errors import LLMError
+from spacy_ontolink.errors import ConfigError, LLMError, MissingExtraError, StateError
 
 
 def obey(doc, pause):
@@ -24,6 +24,9 @@ def obey(doc, pause):
         os._exit(9)
     if "hangs" in doc.text:
         time.sleep(600)
+    for error in (ConfigError, StateError, MissingExtraError, OSError, MemoryError):
+        if error.__name__ in doc.text:
+            raise error("No document is to blame.")
     if "unanswered" in doc.text:
         raise LLMError("The model does not answer.")
     return doc

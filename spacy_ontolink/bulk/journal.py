@@ -58,9 +58,9 @@ class Journal:
         made: list[Sequence[int]] = []
         killers = self.killers(rows)
         for first in range(0, len(rows), size):  # of all rows, so that a batch is the same one after each death
-            batch = rows[first : first + size]
-            alone = self.deaths(batch[0], batch[-1] + 1) > self._retries
-            made += [[row] for row in batch if row not in killers] if alone else [batch]
+            if batch := [row for row in rows[first : first + size] if row not in killers]:
+                alone = self.deaths(batch[0], batch[-1] + 1) > self._retries
+                made += [[row] for row in batch] if alone else [batch]
         return sorted(made, key=lambda batch: -self.deaths(batch[0], batch[-1] + 1))
 
     def close(self) -> None:

@@ -3,10 +3,13 @@ import os
 from collections import Counter
 
 import pytest
+import spacy
 from bulk_pipeline import texts
+from spacy.tokens import DocBin
 
 from spacy_ontolink.bulk import Opened
-from spacy_ontolink.errors import ConfigError, DataError, LLMError, StateError
+from spacy_ontolink.bulk.worker import Worker
+from spacy_ontolink.errors import ConfigError, DataError, LLMError, MissingExtraError, StateError
 from spacy_ontolink.types import Usage
 
 
@@ -168,6 +171,67 @@ def test_a_model_that_does_not_answer_ends_the_run_and_condemns_nobody(run, corp
         run(folder, retries=0)
     assert run.failed() == []
     assert len(run.rows()) == 20
+
+
+@pytest.mark.parametrize("error", [ConfigError, StateError, MissingExtraError, OSError, MemoryError])
+def test_an_error_that_is_no_documents_fault_ends_the_run_and_condemns_nobody(run, corpus, error):
+    with pytest.raises(StateError if error is MemoryError else error, match=r"to blame|no memory left"):
+        run(corpus(a=texts(45, at_25=error.__name__)))
+    assert run.failed() == []
+    assert len(run.rows()) == 20
+
+
+def test_components_are_prepared_once_before_any_document(run, corpus, monkeypatch):
+    calls = []
+    opened = run.open()
+    monkeypatch.setattr(opened.nlp.get_pipe("ontolink_retriever"), "prepare", lambda: calls.append(1))
+    Worker(lambda: opened, run.job())
+    assert calls == [1]
+
+
+def test_a_killer_is_not_linked_after_another_batch_size(run, corpus):
+    folder = corpus(a=texts(20))
+
+    def die(open, job, chunks):
+        journal = run.out / "journals" / f"{chunks[0].name}.jsonl"
+        journal.parent.mkdir()
+        journal.write_text('\n["begin", 5, 6]' * 3)
+        yield from ()
+
+    run(folder, engine=die)
+    assert run(folder, batch_size=2).counts == Counter(documents=20, linked=19, failed=1)
+    assert [line["row"] for line in run.failed()] == [5]
+    assert 5 not in [row["row"] for row in run.rows()]
+
+
+def test_what_an_unfinished_chunk_has_set_aside_does_not_stay(run, corpus):
+    folder = corpus(a=texts(5))
+    run(folder)
+    (receipt,) = (run.out / "receipts").iterdir()
+    receipt.unlink()
+    (run.out / "failed").mkdir()
+    (run.out / "failed" / f"{receipt.stem}.jsonl").write_text("{}\n")
+    run(folder)
+    assert run.failed() == []
+
+
+def test_a_packed_document_that_kills_keeps_its_id_and_text(run, tmp_path):
+    nlp = spacy.blank("en")
+    docs = [nlp(text) for text in texts(3)]
+    docs[1].user_data["id"] = "mine"
+    path = tmp_path / "a.spacy"
+    DocBin(store_user_data=True, docs=docs).to_disk(path)
+
+    def die(open, job, chunks):
+        journal = run.out / "journals" / f"{chunks[0].name}.jsonl"
+        journal.parent.mkdir()
+        journal.write_text('\n["begin", 1, 2]' * 3)
+        yield from ()
+
+    run(path, engine=die)
+    run(path)
+    (line,) = run.failed()
+    assert (line["id"], line["text"], line["kind"]) == ("mine", docs[1].text, "Died")
 
 
 def test_a_model_that_raises_is_asked_again(run, corpus, waits):
