@@ -33,7 +33,9 @@ def obey(doc, pause):
 
 
 def open_obedient(pause, *arguments):
-    """Open a pipeline as ``ontolink bulk`` does, but for documents that do harm."""
+    """Open a pipeline as ``ontolink bulk`` does, but for documents that do harm; the pause ``dies`` does it at once."""
+    if pause == "dies":
+        os._exit(9)
     opened = open_pipeline(*arguments)
 
     def link(docs):
@@ -65,5 +67,6 @@ if __name__ == "__main__":
 
     from spacy_ontolink.cli import main
 
-    sys.modules["spacy_ontolink.cli.bulk"].open_pipeline = partial(bulk_pipeline.open_obedient, float(sys.argv[1]))
+    pause = sys.argv[1] if sys.argv[1] == "dies" else float(sys.argv[1])
+    sys.modules["spacy_ontolink.cli.bulk"].open_pipeline = partial(bulk_pipeline.open_obedient, pause)
     main(["bulk", *sys.argv[2:]])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from .. import errors
 from ..errors import DataError, Errors
 from ..files import read_json, replacing, write_json
 from .job import Job
-from .layout import COUNTS, Layout, locked, make_folder, prepare, read_receipt
+from .layout import COUNTS, Layout, begin, goes_on, locked, make_folder, read_receipt
 from .shards import Chunk, Shard, cut
 
 Engine = Callable[[Sequence[Chunk]], Generator[dict[str, Any], None, None]]
@@ -62,11 +62,22 @@ def run_bulk(
     """
     layout = make_folder(job.out)
     with locked(layout):
-        prepare(layout, job, overwrite)
-        chunks = [chunk for shard in shards for chunk in _chunks_of(shard, layout, job)]
+        goes_on_here = not overwrite and goes_on(layout, job)
+        cuts = {
+            shard: (goes_on_here and _cut_before(shard, layout)) or cut(shard, job.chunk_size, [job.text])
+            for shard in shards
+        }
+        chunks = [chunk for own in cuts.values() for chunk in own]
         if not chunks:
             raise DataError(Errors.NO_DOCUMENTS.format(path=", ".join(shard.path for shard in shards[:3])))
-        _check_strangers(layout, chunks)
+        if goes_on_here:
+            _check_strangers(layout, chunks)
+        else:  # only now that all inputs have been read
+            begin(layout, job)
+        layout.sweep()
+        layout.pardon()
+        for shard, own in cuts.items():
+            _note(shard, own, layout)
         totals = Totals(rows=sum(chunk.stop - chunk.start for chunk in chunks))
         left = []
         for chunk in chunks:
@@ -77,21 +88,36 @@ def run_bulk(
         totals.before = totals.done
         report(totals)
         if left:
-            with closing(engine(left)) as messages:  # so that no worker outlives an error
+            with _noting_a_stop(layout), closing(engine(left)) as messages:  # so that no worker outlives an error
                 for message in messages:
-                    totals.add(_receipt(message))
+                    totals.add(_receipt_of(message))
                     report(totals)
         return totals
 
 
-def _chunks_of(shard: Shard, layout: Layout, job: Job) -> list[Chunk]:
-    """Return the chunks of a shard, as they were cut when the run began."""
-    path = layout.shard(shard.key)
-    if not path.exists():
-        chunks = cut(shard, job.chunk_size, [job.text])
+@contextmanager
+def _noting_a_stop(layout: Layout) -> Iterator[None]:
+    """Note that the block was stopped, since what its workers were at has killed none of them."""
+    try:
+        yield
+    except BaseException:
+        if layout.journals.exists():
+            with suppress(OSError):
+                layout.stopped.touch()
+        raise
+
+
+def _note(shard: Shard, chunks: Iterable[Chunk], layout: Layout) -> None:
+    """Note how a shard was cut."""
+    if not (path := layout.shard(shard.key)).exists():
         with replacing(path, durable=True) as new:
             write_json(new, {**asdict(shard), "chunks": [(chunk.start, chunk.stop, chunk.offset) for chunk in chunks]})
-        return chunks
+
+
+def _cut_before(shard: Shard, layout: Layout) -> list[Chunk] | None:
+    """Return the chunks of a shard as they were cut when the run began, None if it is new."""
+    if not (path := layout.shard(shard.key)).exists():
+        return None
     before = read_json(path)
     changed = [f"{name} was {before[name]}, is {value}" for name, value in asdict(shard).items()
                if before[name] != value]  # fmt: skip
@@ -109,7 +135,7 @@ def _check_strangers(layout: Layout, chunks: Iterable[Chunk]) -> None:
             raise DataError(Errors.BULK_INPUT_GONE.format(path=shard, out=layout.out))
 
 
-def _receipt(message: dict[str, Any]) -> dict[str, Any]:
+def _receipt_of(message: dict[str, Any]) -> dict[str, Any]:
     """Return the receipt that a worker has sent, or raise what it has."""
     if "raised" not in message:
         return message

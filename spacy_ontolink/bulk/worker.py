@@ -74,7 +74,8 @@ class Worker:
         Raises:
             LLMError: A language model does not answer.
             ConfigError: The pipeline cannot link at all; so with MissingExtraError, OSError, MemoryError.
-            StateError: A file of the pipeline is damaged, or the chunk kills its workers before or after its documents are linked.
+            StateError: A file of the pipeline is damaged, or the chunk kills its workers before or after its documents
+                are linked.
             DataError: The shard is damaged.
         """
         layout, job = self._layout, self._job

@@ -8,6 +8,8 @@ from bulk_pipeline import texts
 from spacy.tokens import DocBin
 
 from spacy_ontolink.bulk import Opened
+from spacy_ontolink.bulk.journal import Journal
+from spacy_ontolink.bulk.layout import Layout
 from spacy_ontolink.bulk.worker import Worker
 from spacy_ontolink.errors import ConfigError, DataError, LLMError, MissingExtraError, StateError
 from spacy_ontolink.types import Usage
@@ -108,6 +110,56 @@ def test_a_foreign_folder_is_left_alone(run, corpus):
     with pytest.raises(ConfigError, match="left alone"):
         run(corpus(a=texts(5)), overwrite=True)
     assert [path.name for path in run.out.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("foreign", ['{"lr": 0.1}', "[]", "not json", b"\xff"])
+def test_a_folder_with_a_run_of_another_program_is_left_alone(run, corpus, foreign):
+    (run.out / "shards").mkdir(parents=True)
+    (run.out / "shards" / "x.bin").write_text("")
+    (run.out / "run.json").write_bytes(foreign if isinstance(foreign, bytes) else foreign.encode())
+    for overwrite in (False, True):
+        with pytest.raises(ConfigError, match="left alone"):
+            run(corpus(a=texts(5)), overwrite=overwrite)
+    assert (run.out / "shards" / "x.bin").exists()
+
+
+def test_overwrite_keeps_what_is_there_until_the_inputs_are_read(run, corpus, tmp_path):
+    run(corpus(a=texts(5)))
+    bad = tmp_path / "bad.parquet"
+    bad.write_text("not Parquet")
+    with pytest.raises(DataError, match="not a Parquet file"):
+        run(bad, overwrite=True)
+    assert len(run.rows()) == 5
+
+
+def test_a_first_run_that_fails_does_not_block_the_folder(run, corpus, tmp_path):
+    bad = tmp_path / "bad.parquet"
+    bad.write_text("not Parquet")
+    with pytest.raises(DataError, match="not a Parquet file"):
+        run(bad)
+    (run.out / ".run.json.abcdefgh").mkdir()  # of a writer that was killed
+    assert run(corpus(a=texts(5)), k=3).counts["documents"] == 5
+    assert not (run.out / ".run.json.abcdefgh").exists()
+
+
+def test_workers_that_were_stopped_with_their_driver_have_not_died(run, corpus):
+    folder = corpus(a=texts(5))
+
+    def stopped(open, job, chunks):
+        journal = Journal(Layout(run.out).journal(chunks[0]), 0)
+        journal._write("begin", 0, 5)
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, engine=stopped)
+
+    def look(open, job, chunks):
+        assert Journal(Layout(run.out).journal(chunks[0]), 0).deaths(0, 5) == 0
+        yield from ()
+
+    run(folder, engine=look)
+    assert not Layout(run.out).stopped.exists()
 
 
 def test_a_receipt_that_does_not_fit_is_refused(run, corpus):
