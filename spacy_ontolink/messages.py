@@ -90,13 +90,22 @@ class BulkMessages:
     )
     BULK_IN_USE = "Another 'ontolink bulk' is writing to {path}; wait for it, or give another OUT"
     BULK_OUT_IN_INPUT = "{out} lies in the input folder {path}, so its parts would become input; give another OUT"
+    BULK_INPUT_IN_OUT = (
+        "The input {path} lies in the output folder {out}: give another OUT, or copy what is to be linked elsewhere"
+    )
     BULK_NO_SHARDS = "{path}: no shard there; shards are files named .parquet, .jsonl (or .jsonl.gz) and .spacy"
     BULK_NOT_SHARD = (
         "{path} is no shard, which is named .parquet, .jsonl (or .jsonl.gz) or .spacy; 'ontolink convert' makes JSONL "
         "of other formats"
     )
     BULK_UNREADABLE = "{path} is not a Parquet file that can be read: {reason}"
-    BULK_NO_COLUMN = "{path} has no column '{column}' for the text; give --text-column, one of: {columns}"
+    BULK_NO_COLUMN = "{path} has no column '{column}' for the {what}; give --{what}-column, one of: {columns}"
+    BULK_TWICE = "{path} has {times} columns named '{column}'; rename all but one"
+    BULK_SAME_COLUMN = (
+        "'{column}' cannot be the column of two things: give --text-column and --id-column other names, neither of "
+        "them 'mentions'"
+    )
+    BULK_ALL_FAILED = "Not one of {n} document(s) was linked; the first failed with {first} (all of them: {path})"
     BULK_NOT_TEXT = "{path}: column '{column}' holds {kind}, not strings; give --text-column"
     BULK_INPUT_CHANGED = (
         "{path} is not what it was when the run in {out} began ({reason}): put it back, give another OUT, or "

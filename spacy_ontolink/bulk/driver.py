@@ -64,7 +64,7 @@ def run_bulk(
     with locked(layout):
         goes_on_here = not overwrite and goes_on(layout, job)
         cuts = {
-            shard: (goes_on_here and _cut_before(shard, layout)) or cut(shard, job.chunk_size, [job.text])
+            shard: (goes_on_here and _cut_before(shard, layout)) or cut(shard, job.chunk_size, job.text, job.named_id)
             for shard in shards
         }
         chunks = [chunk for own in cuts.values() for chunk in own]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -154,15 +155,40 @@ def _slice(packed: DocBin, start: int, stop: int) -> DocBin:
     return part
 
 
-def peek(shard: Shard, job: Job, nlp: Language, number: int = 64) -> tuple[bool, str | None]:
-    """Look at the first documents of a corpus: return whether any has mentions, and the group of those of ``.spacy``.
+def look(shards: Iterable[Shard], job: Job, nlp: Language) -> tuple[bool, str | None]:
+    """Peek at the first shard that has documents."""
+    return next((seen for shard in shards if (seen := peek(shard, job, nlp)) is not None), (False, None))
 
-    The group is None for entities, and for other formats.
+
+def peek(shard: Shard, job: Job, nlp: Language, number: int = 64) -> tuple[bool, str | None] | None:
+    """Look at the first documents of a shard: return whether any has mentions, and the group of those of ``.spacy``.
+
+    The group is None for entities, and for other formats. All is None if no document is there.
+
+    Raises:
+        DataError: The shard cannot be read, or no document of it has the group that was named.
     """
     if shard.format != "spacy":
-        first = read_chunk(Chunk(shard, 0, number), job)
-        return any(isinstance(record, Record) and bool(record.plain.get("mentions")) for record in first), None
+        first = [record.plain for record in read_chunk(Chunk(shard, 0, number), job) if isinstance(record, Record)]
+        return (any(bool(plain.get("mentions")) for plain in first), None) if first else None
     path = Path(shard.path)
-    docs = docs_of(_slice(open_docbin(path), 0, number), nlp.vocab, path)
+    packed = open_docbin(path)
+    docs = _readable(_slice(packed, 0, number), nlp, path)
+    if not docs:
+        return None
+    if job.spans_key is not None and not any(job.spans_key in doc.spans for doc in docs):
+        groups = {key for doc in _readable(packed, nlp, path) for key in doc.spans}
+        if job.spans_key not in groups:
+            found = ", ".join(sorted(groups)) or "none"
+            raise DataError(Errors.NO_GROUP.format(path=path, spans_key=job.spans_key, groups=found))
     key = job.spans_key or own_group(docs)
     return any(spans_of(doc, key) for doc in docs), key
+
+
+def _readable(packed: DocBin, nlp: Language, path: Path) -> list[Doc]:
+    """Unpack the documents that can be."""
+    docs: list[Doc] = []
+    for number in range(len(packed)):
+        with suppress(DataError):
+            docs += docs_of(_slice(packed, number, number + 1), nlp.vocab, path)
+    return docs

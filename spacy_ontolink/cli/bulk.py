@@ -65,7 +65,7 @@ def bulk(
     """Link corpora of any size; run it again after a crash, and it goes on where it was."""
     from ..bulk import Job, run_bulk
     from ..bulk.shards import find_shards
-    from ..errors import require
+    from ..errors import DataError, Errors, require
     from .console import meter
 
     start = time.perf_counter()
@@ -77,7 +77,7 @@ def bulk(
         out.resolve(), "", mentions or "given", spans_key, k,
         text_column, id_column, chunk_size, batch_size, retries, timeout,
     )  # fmt: skip
-    job = _settled(job, pipeline, mentions, shards)
+    job = _settled(job, pipeline, mentions, shards, overwrite)
     opening = partial(open_pipeline, _everywhere(pipeline), job.mentions, k, batch_size)
     workers_of = partial(_run, engine, opening, job, workers, cpus_per_worker, gpus_per_worker)
     with meter("Linking", "documents") as report:
@@ -85,6 +85,10 @@ def bulk(
             shards, job, workers_of, overwrite=overwrite, report=lambda at: report(at.done, at.rows, at.before)
         )
     _summarise(totals, job, time.perf_counter() - start, out)
+    if totals.counts["documents"] == totals.counts["failed"] > 0:
+        raise DataError(
+            Errors.BULK_ALL_FAILED.format(n=totals.counts["documents"], first=_first_failed(out), path=out / "failed")
+        )
 
 
 def open_pipeline(pipeline: str, mentions: Mentions, k: int, batch_size: int) -> Opened:
@@ -117,7 +121,7 @@ def _default_engine() -> Engine:
     return "ray" if find_spec("ray") else "local"
 
 
-def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard]) -> Job:
+def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard], overwrite: bool) -> Job:
     """Decide where mentions come from, once for all workers and all later runs; open the pipeline to see that it can.
 
     Raises:
@@ -126,7 +130,8 @@ def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequenc
     from dataclasses import replace
 
     from ..bulk.fingerprint import fingerprint
-    from ..bulk.reading import peek
+    from ..bulk.layout import Layout, read_run
+    from ..bulk.reading import look
     from ..errors import ConfigError, Errors
     from .mentions import choose, finder
     from .pipelines import load_pipeline
@@ -135,9 +140,12 @@ def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequenc
     if job.spans_key is not None and not packed:
         raise ConfigError(Errors.NO_GROUPS_IN.format(path=shards[0].path))
     nlp = load_pipeline(pipeline)
-    given, _ = peek(shards[0], job, nlp)
-    key = peek(packed[0], job, nlp)[1] if packed else None
-    chosen = mentions or choose(nlp, given)
+    before = None if overwrite else read_run(Layout(job.out))
+    if before is not None:
+        chosen, key = mentions or before["mentions"], job.spans_key or before["spans_key"]
+    else:
+        chosen = mentions or choose(nlp, look(shards, job, nlp)[0])
+        key = look(packed, job, nlp)[1]
     if chosen != "dictionary":  # which takes a while to make, and can always be made
         finder(nlp, chosen, pipeline)
     return replace(job, pipeline=fingerprint(pipeline), mentions=chosen, spans_key=key)
@@ -153,6 +161,17 @@ def _run(
     from ..bulk.local import n_cores, run_local
 
     return run_local(opening, job, chunks, workers or n_cores())
+
+
+def _first_failed(out: Path) -> str:
+    """Tell the error of the first document that was set aside."""
+    import json
+
+    for path in sorted((out / "failed").glob("[!.]*.jsonl")):
+        with path.open(encoding="utf-8") as file:
+            row = json.loads(file.readline())
+        return f"{row['kind']}: {row['error']}"
+    return "an error that is not there any more"
 
 
 def _summarise(totals: Totals, job: Job, duration: float, out: Path) -> None:

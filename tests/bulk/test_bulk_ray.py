@@ -34,7 +34,7 @@ def test_an_actor_that_cannot_open_the_pipeline_says_so(run, corpus):
 
     run.open = open
     own = actor(run)
-    (chunk,) = cut(find_shards([str(corpus(a=texts(3)))], run.out)[0], 20, [])
+    (chunk,) = cut(find_shards([str(corpus(a=texts(3)))], run.out)[0], 20, "text")
     (message,) = own({key: [value] for key, value in chunk.to_row().items()})["done"]
     assert json.loads(message) == {"raised": "OSError", "arguments": [2, "No such file or directory", "gone"]}
 
