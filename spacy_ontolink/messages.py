@@ -119,6 +119,12 @@ class BulkMessages:
         "The receipt {path} cannot be trusted: {reason}. Delete it, so that its rows are done again, or give "
         "--overwrite to begin anew"
     )
+    BULK_SHARD = (
+        "{path}, which says how a shard was cut, cannot be trusted: {reason}. Delete it, so that it is made again, or "
+        "give --overwrite to begin anew"
+    )
+    BULK_BAD_NAME = "{path!r}: the name of this input is not UTF-8, so that no table can hold it; rename it"
+    BULK_LOCAL_GPUS = "--gpus-per-worker is for --engine ray; the workers of --engine local all see all GPUs"
     BULK_NO_ANSWER = (
         "The pipeline's language model has answered none of {n} prompts: see to its server, then run this again"
     )

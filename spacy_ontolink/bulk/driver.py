@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import errors
-from ..errors import DataError, Errors
-from ..files import read_json, replacing, write_json
+from ..errors import DataError, Errors, StateError
+from ..files import replacing, write_json
 from .job import Job
-from .layout import COUNTS, Layout, begin, goes_on, locked, make_folder, read_receipt
+from .layout import COUNTS, Layout, begin, goes_on, locked, make_folder, read_object, read_receipt
 from .shards import Chunk, Shard, cut
 
 Engine = Callable[[Sequence[Chunk]], Generator[dict[str, Any], None, None]]
@@ -118,12 +118,19 @@ def _cut_before(shard: Shard, layout: Layout) -> list[Chunk] | None:
     """Return the chunks of a shard as they were cut when the run began, None if it is new."""
     if not (path := layout.shard(shard.key)).exists():
         return None
-    before = read_json(path)
-    changed = [f"{name} was {before[name]}, is {value}" for name, value in asdict(shard).items()
-               if before[name] != value]  # fmt: skip
+    before = read_object(path, Errors.BULK_SHARD)
+    changed = [f"{name} was {before.get(name)}, is {value}" for name, value in asdict(shard).items()
+               if before.get(name) != value]  # fmt: skip
     if changed:
         raise DataError(Errors.BULK_INPUT_CHANGED.format(path=shard.path, out=layout.out, reason=", ".join(changed)))
-    return [Chunk(shard, *place) for place in before["chunks"]]
+    places = before.get("chunks")
+    if not isinstance(places, list) or not all(map(_is_place, places)):
+        raise StateError(Errors.BULK_SHARD.format(path=path, reason="its chunks are not numbers"))
+    return [Chunk(shard, *place) for place in places]
+
+
+def _is_place(place: Any) -> bool:
+    return isinstance(place, list) and len(place) == 3 and all(type(number) is int for number in place)
 
 
 def _check_strangers(layout: Layout, chunks: Iterable[Chunk]) -> None:
@@ -131,8 +138,9 @@ def _check_strangers(layout: Layout, chunks: Iterable[Chunk]) -> None:
     known = {chunk.name for chunk in chunks}
     for path in sorted(layout.receipts()):
         if path.stem not in known:
-            shard = read_json(path)["shard"]["path"]
-            raise DataError(Errors.BULK_INPUT_GONE.format(path=shard, out=layout.out))
+            shard = read_object(path, Errors.BULK_RECEIPT).get("shard")
+            name = shard.get("path") if isinstance(shard, dict) else path.stem
+            raise DataError(Errors.BULK_INPUT_GONE.format(path=name, out=layout.out))
 
 
 def _receipt_of(message: dict[str, Any]) -> dict[str, Any]:

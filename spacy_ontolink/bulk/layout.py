@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import ConfigError, Errors, StateError
-from ..files import read_json, replacing, write_json
+from ..files import replacing, write_json
 from .job import Job
 from .journal import pardon
 from .shards import Chunk
@@ -178,6 +178,21 @@ def locked(layout: Layout) -> Iterator[None]:
         yield
 
 
+def read_object(path: Path, message: str) -> dict[str, Any]:
+    """Read a JSON object of a run.
+
+    Raises:
+        StateError: It is none; ``message`` tells the way out.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
+        raise StateError(message.format(path=path, reason=error)) from error
+    if not isinstance(value, dict):
+        raise StateError(message.format(path=path, reason="it is no JSON object"))
+    return value
+
+
 def make_receipt(job: Job, chunk: Chunk, counts: Mapping[str, int], part: Path) -> dict[str, Any]:
     """Say what was made of a chunk, by which pipeline and with which settings."""
     return {
@@ -200,18 +215,14 @@ def read_receipt(layout: Layout, job: Job, chunk: Chunk) -> dict[str, Any] | Non
     path, part = layout.receipt(chunk), layout.part(chunk)
     if not path.exists():
         return None
-    receipt = read_json(path)
+    receipt = read_object(path, Errors.BULK_RECEIPT)
     expected = {"shard": chunk.to_row(), "pipeline": job.pipeline, "settings": job.settings}
     if differing := [key for key, value in expected.items() if receipt.get(key) != value]:
         raise StateError(Errors.BULK_RECEIPT.format(path=path, reason=f"it is of another {' and '.join(differing)}"))
-    if not part.exists() or part.stat().st_size != receipt["part"]["size"]:
+    if not all(type(receipt.get(name)) is int for name in COUNTS) or not isinstance(receipt.get("part"), dict):
+        raise StateError(Errors.BULK_RECEIPT.format(path=path, reason="a count or the name of its part is missing"))
+    if not part.exists() or part.stat().st_size != receipt["part"].get("size"):
         raise StateError(Errors.BULK_RECEIPT.format(path=path, reason=f"{part} is missing, or of another size"))
     if receipt["failed"] and not layout.failed(chunk).exists():
         raise StateError(Errors.BULK_RECEIPT.format(path=path, reason=f"{layout.failed(chunk)} is missing"))
     return dict(receipt)
-
-
-def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as JSONL."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

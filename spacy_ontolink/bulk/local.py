@@ -107,8 +107,9 @@ def _environment(defaults: dict[str, str]) -> Iterator[None]:
 
 def _stop(pool: Sequence[_Process]) -> None:
     for own in pool:
-        own.connection.close()
-        own.process.terminate()
+        own.connection.close()  # which ends one that waits for a chunk
+        if own.chunk or not own.ready:
+            own.process.terminate()
     end = time.monotonic() + GRACE
     for own in pool:
         own.process.join(max(0.0, end - time.monotonic()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -70,6 +71,19 @@ class Unreadable:
     error: DataError
 
 
+def plain(value: Any) -> Any:
+    """Return a value as JSON can have it: bytes decoded, and what JSON has no kind for as its text."""
+    if isinstance(value, dict):
+        return {str(key): plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(own) for own in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
+
+
 def read_chunk(chunk: Chunk, job: Job) -> Iterator[Record | Unreadable]:
     """Yield the documents of a chunk; what cannot be read keeps nobody from the rest.
 
@@ -81,15 +95,27 @@ def read_chunk(chunk: Chunk, job: Job) -> Iterator[Record | Unreadable]:
         return
     rows = _lines(chunk) if chunk.shard.format == "jsonl" else _parquet_rows(chunk, job)
     for number, value in rows:
+        if isinstance(value, Unreadable):
+            yield value
+            continue
         place = Place(Path(chunk.shard.path), number + 1)
         try:
             row = jsonl_row(decode_line(value, place), place) if isinstance(value, bytes) else _text_row(value, place)
             row = check_row(row if job.given else {**row, "mentions": None}, place, Tally())
+            _check_letters(row, place)
         except DataError as error:
             shown = {"raw": value.decode("utf-8", "replace")} if isinstance(value, bytes) else value
             yield Unreadable(number, shown, error)
             continue
         yield Record(number, place, row)
+
+
+def _check_letters(row: Row, place: Place) -> None:
+    """Refuse halves of letters, which JSON may have, but no table."""
+    try:
+        "".join([row["text"], row["id"], *(mention["label"] for mention in row.get("mentions") or ())]).encode()
+    except UnicodeEncodeError as error:
+        raise place.problem(f"half a letter ({error.object[error.start]!r}) in its text, id or labels") from error
 
 
 def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
@@ -104,15 +130,17 @@ def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _parquet_rows(chunk: Chunk, job: Job) -> Iterator[tuple[int, Row]]:
+def _parquet_rows(chunk: Chunk, job: Job) -> Iterator[tuple[int, Row | Unreadable]]:
+    """Yield the rows of a chunk; from a damaged page on, none of them can be read."""
     from pyarrow import ArrowException
 
     names = {job.text: "text", job.id: "id", "mentions": "mentions"}
+    done, opened = chunk.start, False
     try:
         with open_parquet(chunk.shard) as file:
             present = [name for name in names if name in file.schema_arrow.names]
             groups, at = [], 0
-            first = None
+            first, opened = None, True
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 if at < chunk.stop and at + rows > chunk.start:
@@ -122,13 +150,30 @@ def _parquet_rows(chunk: Chunk, job: Job) -> Iterator[tuple[int, Row]]:
             at = first or 0
             for batch in file.iter_batches(row_groups=groups, columns=present):
                 start, stop = max(chunk.start - at, 0), min(chunk.stop - at, len(batch))
-                for number, row in enumerate(batch.slice(start, max(stop - start, 0)).to_pylist(), start=at + start):
-                    yield number, {names[name]: value for name, value in row.items()}
+                for number in range(start, stop):
+                    done = at + number + 1
+                    yield done - 1, _parquet_row(batch, number, names, Place(Path(chunk.shard.path), done))
                 at += len(batch)
                 if at >= chunk.stop:
                     return
     except (ArrowException, OSError) as error:
-        raise DataError(Errors.BULK_UNREADABLE.format(path=chunk.shard.path, reason=error)) from error
+        problem = DataError(Errors.BULK_UNREADABLE.format(path=chunk.shard.path, reason=error))
+        if opened and getattr(error, "errno", None) is None:
+            yield from ((number, Unreadable(number, {}, problem)) for number in range(done, chunk.stop))
+            return
+        raise problem from error
+
+
+def _parquet_row(batch: Any, number: int, names: dict[str, str], place: Place) -> Row | Unreadable:
+    row: dict[str, Any] = {}
+    problem = None
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            row[names[name]] = plain(column[number].as_py())
+        except UnicodeDecodeError as error:
+            problem = place.problem(f"column '{name}' is not UTF-8 ({error})")
+            row[names[name]] = error.object.decode("utf-8", "replace")
+    return Unreadable(place.line - 1, row, problem) if problem else row
 
 
 def _text_row(row: Row, place: Place) -> Row:

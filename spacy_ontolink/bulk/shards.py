@@ -19,6 +19,8 @@ from ..unpacking import lines_in
 
 _PARQUET = (".parquet", ".pq")
 _FORMATS = ("jsonl", "spacy")
+_LONGEST = 150
+"""Bytes of a shard's name in the names of files about it."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class Shard:
     @property
     def key(self) -> str:
         """A name for files about the shard: its own, and a few letters that tell it from others of that name."""
-        name = Path(self.path).name.removesuffix(".gz")
-        return f"{Path(name).stem}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
+        name = Path(Path(self.path).name.removesuffix(".gz")).stem
+        short = name.encode()[:_LONGEST].decode(errors="ignore")  # scratch files are to have longer names
+        return f"{short}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,10 @@ def _format_of(path: Path) -> str | None:
 
 
 def _shard(path: str) -> Shard:
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(Errors.BULK_BAD_NAME.format(path=path)) from error
     stat = os.stat(path)
     return Shard(path, str(_format_of(Path(path))), stat.st_size, stat.st_mtime_ns)
 

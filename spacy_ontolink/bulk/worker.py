@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import sys
+import threading
 import time
 import traceback
 from collections import Counter
@@ -14,11 +15,12 @@ from typing import Any
 
 from ..components.base import LinkingPipe
 from ..documents import NO_ITEMS_FAULT, by_halves
+from ..documents.formats.lines import write_jsonl
 from ..errors import Errors, LLMError, OntolinkError, StateError
 from ..files import replacing, write_json
 from .job import Job, Open
 from .journal import Journal
-from .layout import COUNTS, Layout, make_receipt, read_receipt, write_lines
+from .layout import COUNTS, Layout, make_receipt, read_receipt
 from .parts import Failed, Linked, batch_of, counts_of, linked, set_aside, write_part
 from .reading import Record, Unreadable, read_chunk
 from .shards import Chunk
@@ -156,7 +158,7 @@ class Worker:
     def _set_aside(self, record: Record, chunk: Chunk, kind: str, error: str) -> Failed:
         try:
             doc = None if record.plain else record.doc(self._nlp)
-        except OntolinkError:  # packed, and cannot be unpacked
+        except Exception:  # packed, and cannot be unpacked
             doc = None
         return set_aside(record, chunk.shard.path, kind, error, doc)
 
@@ -166,7 +168,9 @@ class Worker:
         layout = self._layout
         if failed:
             with replacing(layout.failed(chunk), durable=True) as path:
-                write_lines(path, [own.line for own in sorted(failed, key=lambda own: own.row)])
+                with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                    for own in sorted(failed, key=lambda own: own.row):
+                        write_jsonl(file, own.line)  # half a letter is escaped, as JSON has it
         else:  # what an earlier run has left that did not get as far as the receipt
             layout.failed(chunk).unlink(missing_ok=True)
         with replacing(layout.part(chunk), durable=True) as path:
@@ -180,7 +184,8 @@ class Worker:
     def _time_limit(self) -> Iterator[None]:
         """End the process if the block takes too long, in whatever code it is."""
         if self._job.timeout:
-            faulthandler.dump_traceback_later(self._job.timeout, exit=True, file=sys.__stderr__ or sys.stderr)
+            longest = min(self._job.timeout, threading.TIMEOUT_MAX)
+            faulthandler.dump_traceback_later(longest, exit=True, file=sys.__stderr__ or sys.stderr)
         try:
             yield
         finally:

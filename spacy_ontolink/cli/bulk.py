@@ -65,13 +65,15 @@ def bulk(
     """Link corpora of any size; run it again after a crash, and it goes on where it was."""
     from ..bulk import Job, run_bulk
     from ..bulk.shards import find_shards
-    from ..errors import DataError, Errors, require
+    from ..errors import ConfigError, DataError, Errors, require
     from .console import meter
 
     start = time.perf_counter()
     engine = engine or _default_engine()
     if engine == "ray":
         require("ray", "ray", "--engine ray")
+    elif gpus_per_worker:
+        raise ConfigError(Errors.BULK_LOCAL_GPUS)
     shards = find_shards(input, out)
     job = Job(
         out.resolve(), "", mentions or "given", spans_key, k,
