@@ -102,20 +102,11 @@ def read_chunk(chunk: Chunk, job: Job) -> Iterator[Record | Unreadable]:
         try:
             row = jsonl_row(decode_line(value, place), place) if isinstance(value, bytes) else _text_row(value, place)
             row = check_row(row if job.given else {**row, "mentions": None}, place, Tally())
-            _check_letters(row, place)
         except DataError as error:
             shown = {"raw": value.decode("utf-8", "replace")} if isinstance(value, bytes) else value
             yield Unreadable(number, shown, error)
             continue
         yield Record(number, place, row)
-
-
-def _check_letters(row: Row, place: Place) -> None:
-    """Refuse halves of letters, which JSON may have, but no table."""
-    try:
-        "".join([row["text"], row["id"], *(mention["label"] for mention in row.get("mentions") or ())]).encode()
-    except UnicodeEncodeError as error:
-        raise place.problem(f"half a letter ({error.object[error.start]!r}) in its text, id or labels") from error
 
 
 def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:

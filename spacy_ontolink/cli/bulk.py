@@ -13,6 +13,8 @@ import typer
 from .mentions import Mentions
 
 if TYPE_CHECKING:
+    from spacy.language import Language
+
     from ..bulk import Job, Opened, Totals
     from ..bulk.shards import Chunk, Shard
     from ..types import LLM, Usage
@@ -64,9 +66,11 @@ def bulk(
 ) -> None:
     """Link corpora of any size; run it again after a crash, and it goes on where it was."""
     from ..bulk import Job, run_bulk
+    from ..bulk.fingerprint import fingerprint
     from ..bulk.shards import find_shards
     from ..errors import ConfigError, DataError, Errors, require
     from .console import meter
+    from .pipelines import load_pipeline
 
     start = time.perf_counter()
     engine = engine or _default_engine()
@@ -75,11 +79,21 @@ def bulk(
     elif gpus_per_worker:
         raise ConfigError(Errors.BULK_LOCAL_GPUS)
     shards = find_shards(input, out)
+    nlp = load_pipeline(pipeline)
     job = Job(
-        out.resolve(), "", mentions or "given", spans_key, k,
-        text_column, id_column, chunk_size, batch_size, retries, timeout,
-    )  # fmt: skip
-    job = _settled(job, pipeline, mentions, shards, overwrite)
+        out=out.resolve(),
+        pipeline=fingerprint(pipeline),
+        mentions=mentions or "given",
+        spans_key=spans_key,
+        k=k,
+        text=text_column,
+        id=id_column,
+        chunk_size=chunk_size,
+        batch_size=batch_size,
+        retries=retries,
+        timeout=timeout,
+    )
+    job = _settled(job, nlp, pipeline, mentions, shards, overwrite)
     opening = partial(open_pipeline, _everywhere(pipeline), job.mentions, k, batch_size)
     workers_of = partial(_run, engine, opening, job, workers, cpus_per_worker, gpus_per_worker)
     with meter("Linking", "documents") as report:
@@ -123,25 +137,24 @@ def _default_engine() -> Engine:
     return "ray" if find_spec("ray") else "local"
 
 
-def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard], overwrite: bool) -> Job:
-    """Decide where mentions come from, once for all workers and all later runs; open the pipeline to see that it can.
+def _settled(
+    job: Job, nlp: Language, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard], overwrite: bool
+) -> Job:
+    """Decide where mentions come from, once for all workers and all later runs, and see that the pipeline can do it.
 
     Raises:
-        ConfigError: It cannot be opened, or lacks what finds such mentions; or a group is named for shards without any.
+        ConfigError: The pipeline lacks what finds such mentions; or a group is named for shards without any.
     """
     from dataclasses import replace
 
-    from ..bulk.fingerprint import fingerprint
     from ..bulk.layout import Layout, read_run
     from ..bulk.reading import look
     from ..errors import ConfigError, Errors
     from .mentions import choose, finder
-    from .pipelines import load_pipeline
 
     packed = [shard for shard in shards if shard.format == "spacy"]
     if job.spans_key is not None and not packed:
         raise ConfigError(Errors.NO_GROUPS_IN.format(path=shards[0].path))
-    nlp = load_pipeline(pipeline)
     before = None if overwrite else read_run(Layout(job.out))
     if before is not None:
         chosen, key = mentions or before["mentions"], job.spans_key or before["spans_key"]
@@ -150,7 +163,7 @@ def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequenc
         key = look(packed, job, nlp)[1]
     if chosen != "dictionary":  # which takes a while to make, and can always be made
         finder(nlp, chosen, pipeline)
-    return replace(job, pipeline=fingerprint(pipeline), mentions=chosen, spans_key=key)
+    return replace(job, mentions=chosen, spans_key=key)
 
 
 def _run(

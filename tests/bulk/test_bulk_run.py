@@ -176,6 +176,47 @@ def test_a_receipt_that_does_not_fit_is_refused(run, corpus):
         run(folder)
 
 
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"\xff", b"7"])
+@pytest.mark.parametrize("name", ["shards", "receipts"])
+def test_records_of_odd_shape_are_refused_with_a_way_out(run, corpus, name, content):
+    folder = corpus(a=texts(5))
+    run(folder)
+    (path,) = (run.out / name).iterdir()
+    path.write_bytes(content)
+    with pytest.raises((StateError, DataError), match=r"Delete it|--overwrite"):
+        run(folder)
+    path.unlink()
+    assert run(folder).counts["documents"] == 5
+
+
+def test_a_journal_of_odd_shape_is_as_good_as_none(run, corpus):
+    folder = corpus(a=texts(5))
+
+    def spoil(open, job, chunks):
+        journal = Layout(run.out).journal(chunks[0])
+        journal.parent.mkdir()
+        journal.write_bytes(b'\n{}\n[]\n7\n\xff\n["begin", 1]\n["begin", "a", null]')
+        yield from ()
+
+    run(folder, engine=spoil)
+    assert run(folder).counts == Counter(documents=5, linked=5)
+
+
+def test_a_time_limit_may_be_long(run, corpus):
+    assert run(corpus(a=texts(5)), timeout=1e12).counts["linked"] == 5
+
+
+def test_half_a_letter_in_an_error_is_escaped(run, corpus):
+    opened = run.open()
+
+    def link(docs):
+        raise ValueError("not \ud800")
+
+    run.open = lambda: opened._replace(link=link)
+    run(corpus(a=texts(1)))
+    assert run.failed()[0]["error"] == "not \ud800"
+
+
 def test_only_one_driver_at_a_time(run, corpus):
     pytest.importorskip("fcntl")
     folder = corpus(a=texts(5))

@@ -1,3 +1,5 @@
+import datetime
+import decimal
 import gzip
 import json
 
@@ -171,6 +173,79 @@ def test_peek(tmp_path, docbin, jsonl):
     assert peek(packed, job(tmp_path), nlp, number=2) == (False, "sc")
     assert peek(lines, job(tmp_path), nlp) == (True, None)
     assert peek(lines, job(tmp_path), nlp, number=2) == (False, None)
+
+
+def test_parquet_values_become_plain(tmp_path):
+    path = tmp_path / "a.parquet"
+    when = datetime.datetime(2020, 1, 1)
+    ids = [b"PMID1", b"\xff"]
+    pq.write_table(
+        pa.table({"text": ["milk", "milk"], "id": ids, "mentions": [[{"start": when, "end": 3}], None]}), path
+    )
+    bad, fine = read(path, tmp_path)
+    assert json.loads(json.dumps(bad.plain)) == {
+        "text": "milk", "id": "PMID1", "mentions": [{"start": str(when), "end": 3}],
+    }  # fmt: skip
+    assert fine.plain["id"] == "\ufffd"
+    numbers = pa.table(
+        {"text": ["milk"], "id": [decimal.Decimal("1.5")], "mentions": [[{"start": float("nan"), "end": 1.0}]]}
+    )
+    pq.write_table(numbers, path)
+    (bad,) = read(path, tmp_path)
+    assert (bad.plain["id"], bad.plain["mentions"]) == ("1.5", [{"start": "nan", "end": 1.0}])
+
+
+def test_a_parquet_text_that_is_not_utf_8_keeps_nobody_from_the_rest(tmp_path):
+    path = tmp_path / "a.parquet"
+    raw = pa.array([b"fine", b"\xff is not", b"fine"])
+    pq.write_table(pa.Table.from_arrays([raw.view(pa.string())], ["text"]), path)
+    records = read(path, tmp_path)
+    assert [type(own) for own in records] == [Record, Unreadable, Record]
+    assert records[1].plain == {"text": "\ufffd is not"}
+    assert "line 2: column 'text' is not UTF-8" in str(records[1].error)
+
+
+def test_a_damaged_page_sets_its_chunks_aside(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": [f"text {n} " + "x" * n for n in range(20)]})
+    pq.write_table(table, path, row_group_size=10, compression="zstd", use_dictionary=False, write_statistics=False)
+    column = pq.ParquetFile(path).metadata.row_group(1).column(0)
+    data = bytearray(path.read_bytes())
+    data[column.data_page_offset : column.data_page_offset + column.total_compressed_size] = b"\xff" * (
+        column.total_compressed_size
+    )
+    path.write_bytes(data)
+    records = read(path, tmp_path, size=10)
+    assert [type(own) for own in records] == [Record] * 10 + [Unreadable] * 10
+    assert [own.row for own in records] == list(range(20))
+
+
+def test_packed_documents_with_odd_notes_and_damaged_ones(tmp_path):
+    nlp = spacy.blank("en")
+    docs = [nlp("milk yield") for _ in range(3)]
+    docs[0].user_data["ontolink_given"] = 3
+    packed = DocBin(store_user_data=True, docs=docs)
+    packed.user_data[1] = b"\xc1\xc1"
+    packed.to_disk(tmp_path / "a.spacy")
+    first, damaged, _ = read(tmp_path / "a.spacy", tmp_path)
+    assert first.doc(nlp).user_data["ontolink_given"]["id"] == "1"
+    with pytest.raises(DataError):
+        damaged.doc(nlp)
+    (shard,) = find_shards([str(tmp_path / "a.spacy")], tmp_path / "out")
+    assert peek(shard, job(tmp_path), nlp) == (False, "sc")
+
+
+def test_names_of_files_that_are_long_or_not_utf_8(tmp_path):
+    path = tmp_path / ("ä" * 120 + ".jsonl")
+    path.write_text("{}")
+    (shard,) = find_shards([str(path)], tmp_path / "out")
+    assert len(shard.key.encode()) < 170
+    try:
+        (tmp_path / "\udcff.jsonl").write_text("{}")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        find_shards([str(tmp_path)], tmp_path.parent / "out")
 
 
 def test_an_empty_shard_decides_nothing(tmp_path, docbin, jsonl):

@@ -81,6 +81,8 @@ def test_another_pipeline_is_refused(refused, ontolink, pipeline, ner_pipeline, 
     [
         (["--mentions", "ner"], "has no component that finds entities"),
         (["--retries", "-1"], "--retries"),
+        (["--engine", "local", "--gpus-per-worker", "1"], "is for --engine ray"),
+        (["--text-column", "id"], "cannot be the column of two things"),
         (["--spans-key", "sc"], "is not a .spacy file"),
     ],
 )
