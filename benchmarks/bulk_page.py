@@ -87,9 +87,9 @@ is found by the journal, in which a worker notes what it begins and ends: a batc
 workers died is worked on one by one, and a document of which as many died alone is set aside as `Died`. With
 `--timeout 60`, a batch that takes more than a minute counts as a death, too. Nothing is tried for ever: every document
 is linked or set aside, and the summary counts both; if not one is linked, the exit code is 2. From a damaged page of a
-Parquet file on, the rows of its chunk are set aside. `failed/` can be an input of another run, once the cause is mended.
-What is no document's fault ends the run instead: a setting that makes no sense, a missing package or file, a damaged
-pipeline, a full disk or memory, workers that die while they open the pipeline or read a chunk.
+Parquet file on, the rows of its chunk are set aside. `failed/` can be an input of another run, once the cause is
+mended. What is no document's fault ends the run instead: a setting that makes no sense, a missing package or file, a
+damaged pipeline, a full disk or memory, workers that die while they open the pipeline or read a chunk.
 
 ## With a language model
 

@@ -94,6 +94,7 @@ def bulk(
         timeout=timeout,
     )
     job = _settled(job, nlp, pipeline, mentions, shards, overwrite)
+    del nlp  # workers have their own
     opening = partial(open_pipeline, _everywhere(pipeline), job.mentions, k, batch_size)
     workers_of = partial(_run, engine, opening, job, workers, cpus_per_worker, gpus_per_worker)
     with meter("Linking", "documents") as report:
