@@ -21,7 +21,7 @@ def judge(output: str, errors: str, code: int) -> tuple[int, str]:
         packages = json.loads(output)["dependencies"]
     except (ValueError, KeyError):
         if any(sign in errors for sign in _NO_SERVICE):
-            return 0, "NOTICE: not audited, since no vulnerability service could be reached."
+            return 0, "NOTICE: not audited, since the vulnerability service did not answer."
         return code or 1, errors
     audited = [package for package in packages if "skip_reason" not in package]
     if not audited:

@@ -9,18 +9,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADS = {
-    ("script", "src"),
-    ("img", "src"),
-    ("source", "src"),
-    ("source", "srcset"),
-    ("iframe", "src"),
-    ("link", "href"),
-}
-"""What a browser fetches by itself, rather than when a reader follows it."""
+LOADS = {"src", "srcset", "poster", "data", "background"}
+"""Attributes that a browser fetches by itself, not when a reader follows them; of <link> and <image>, href as well."""
 REFERENCES = {"canonical", "alternate", "next", "prev", "license", "author"}
 """Kinds of <link> that are not fetched."""
 _URL = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
+
+
+def addresses_in(style: str) -> list[str]:
+    """Return what a style sheet loads, but for data that it holds itself."""
+    return [one for pair in _URL.findall(style) if (one := pair[0] or pair[1]) and not one.startswith(("data:", "#"))]
 
 
 class Page(HTMLParser):
@@ -38,10 +36,21 @@ class Page(HTMLParser):
         values = {name: value or "" for name, value in attrs}
         self.anchors.update(values[name] for name in ("id", "name") if name in values)
         for name, value in values.items():
-            if (tag, name) in LOADS and not REFERENCES & set(values.get("rel", "").split()):
-                self.loads.append(value)
-            elif tag == "a" and name == "href":
+            if tag == "a" and name == "href":
                 self.leads.append(value)
+            elif name == "srcset":
+                self.loads += [one.split()[0] for one in value.split(",") if one.split()]
+            elif name in LOADS or (name.endswith("href") and tag in {"link", "image", "use"}):
+                self.loads += [] if REFERENCES & set(values.get("rel", "").split()) else [value]
+            elif name == "style":
+                self.loads += addresses_in(value)
+        if tag == "meta" and values.get("http-equiv", "").lower() == "refresh" and "url=" in values.get("content", ""):
+            self.loads.append(values["content"].partition("url=")[2])
+
+    def handle_data(self, data: str) -> None:
+        """Note what a style sheet inside the page loads."""
+        if self.get_starttag_text() and str(self.get_starttag_text()).startswith("<style"):
+            self.loads += addresses_in(data)
 
 
 def problems_of(site: Path) -> list[str]:
@@ -60,12 +69,13 @@ def problems_of(site: Path) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             if not target.is_file():
                 problems.append(f"{path}: {address} is not there")
+            elif not target.is_relative_to(site.resolve()):
+                problems.append(f"{path}: {address} is not part of the site")
             elif (other := pages.get(Path(site / target.relative_to(site.resolve())))) and parts.fragment:
                 if unquote(parts.fragment) not in other.anchors | {"", "__skip"}:
                     problems.append(f"{path}: {address} has no such anchor")
     for path in sorted(site.rglob("*.css")):
-        found = (first or second for first, second in _URL.findall(path.read_text("utf-8")))
-        problems += [f"{path}: loads {address}" for address in found if urlsplit(address).netloc]
+        problems += [f"{path}: loads {one}" for one in addresses_in(path.read_text("utf-8")) if urlsplit(one).netloc]
     return problems
 
 

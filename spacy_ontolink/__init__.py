@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .errors import OntologyError as OntologyError
     from .errors import StateError as StateError
     from .errors import UnknownIdError as UnknownIdError
+    from .errors import WriteError as WriteError
     from .evaluation import measures_of as measures_of
     from .evaluation import read_outcomes as read_outcomes
     from .kb import KnowledgeBase as KnowledgeBase
@@ -56,7 +57,7 @@ _HOMES = {
     "components.spans": ("NIL",),
     "documents": ("convert_corpus", "document_writer", "read_documents"),
     "errors": ("ConfigError", "DataError", "LLMError", "MissingExtraError", "OntolinkError", "OntologyError",
-               "StateError", "UnknownIdError"),
+               "StateError", "UnknownIdError", "WriteError"),
     "evaluation": ("measures_of", "read_outcomes"),
     "kb": ("KnowledgeBase",),
     "kb.readers": ("read_entities", "read_ontology"),

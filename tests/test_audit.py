@@ -35,6 +35,6 @@ def test_a_finding_that_is_explained_passes(monkeypatch):
 
 def test_no_network_is_no_failure_and_another_failure_is():
     assert audit.judge("", "requests.exceptions.ConnectionError: api", 1) == (
-        0, "NOTICE: not audited, since no vulnerability service could be reached."
+        0, "NOTICE: not audited, since the vulnerability service did not answer."
     )  # fmt: skip
     assert audit.judge("", "No module named pip_audit", 1) == (1, "No module named pip_audit")

@@ -21,7 +21,10 @@ def info(
     columns: Annotated[str | None, typer.Option(help=COLUMNS_HELP)] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help=OPTION_HELP)] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare every saved file with its checksum, whole, however large.")
+        bool,
+        typer.Option(
+            "--verify", help="Compare every file of the knowledge bases and their vectors with its checksum, whole."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:

@@ -15,8 +15,8 @@ from ..files import REBUILD, open_tensors, replacing, write_tensors
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
+from .progress import handed_on
 from .projection import learn_alignment
-from .sentence import Progress
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -32,6 +32,8 @@ class AlignedEncoder:
     together, and starts from no change: an ontology with hardly any synonyms leaves the vectors as they were. The dense
     encoder itself is never changed, so that one set of weights serves any number of ontologies.
     """
+
+    progress = handed_on("encoder")
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = check_part(encoder, Encoder, PART)
@@ -56,15 +58,6 @@ class AlignedEncoder:
     def by_name(self) -> bool:
         """Whether rows depend on names alone."""
         return getattr(self.encoder, "by_name", False)
-
-    @property
-    def progress(self) -> Progress | None:
-        """The report of the dense encoder, which takes nearly all the time."""
-        return getattr(self.encoder, "progress", None)
-
-    @progress.setter
-    def progress(self, report: Progress | None) -> None:
-        vars(self.encoder)["progress"] = report
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit the dense encoder, encode all names, and learn from them.
@@ -123,12 +116,13 @@ class AlignedEncoder:
         """
         file = Path(path) / WEIGHTS
         arrays = open_tensors(file)
-        matrix = arrays.get("matrix")
-        if matrix is None or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+        with np.errstate(over="ignore"):
+            matrix = np.asarray(arrays.get("matrix", ()), np.float32)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
             reason = "no square matrix of finite numbers"
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=reason, rebuild=REBUILD))
         self.encoder.from_disk(Path(path) / PART)
-        self._take(np.asarray(matrix, np.float32))
+        self._take(matrix)
         return self
 
 

@@ -19,7 +19,7 @@ from ..text import normalise
 from ..types import EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
 from .names import positions_of
-from .sentence import Progress
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase

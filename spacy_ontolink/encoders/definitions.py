@@ -12,7 +12,7 @@ from ..files import replacing
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Ints1d, Mention
 from ..vectors import Vectors, stack
-from .sentence import Progress
+from .progress import handed_on
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -28,6 +28,8 @@ class DefinitionEncoder:
     whose position it repeats. It finds entities that are described in other words than they are named, at about twice
     the cost of building and searching.
     """
+
+    progress = handed_on("encoder")
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = check_part(encoder, Encoder, PART)
@@ -46,15 +48,6 @@ class DefinitionEncoder:
     def n_blocks(self) -> int:
         """That of the other encoder."""
         return getattr(self.encoder, "n_blocks", 1)
-
-    @property
-    def progress(self) -> Progress | None:
-        """The report of the other encoder."""
-        return getattr(self.encoder, "progress", None)
-
-    @progress.setter
-    def progress(self, report: Progress | None) -> None:
-        vars(self.encoder)["progress"] = report
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit the other encoder; definitions have no part in it."""

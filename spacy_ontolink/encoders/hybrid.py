@@ -13,7 +13,7 @@ from ..files import REBUILD, read_json, replacing, write_json
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Ints1d, Mention
 from ..vectors import Vectors, join
-from .sentence import Progress
+from .progress import handed_on
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -24,6 +24,8 @@ SETTINGS = "hybrid.json"
 
 class HybridEncoder:
     """Encodes with a lexical and a dense encoder: cosines add up as ``(1 - weight) lexical + weight dense``."""
+
+    progress = handed_on("dense")
 
     def __init__(self, lexical: Encoder, dense: Encoder, *, weight: float = 0.6) -> None:
         self.lexical = check_part(lexical, Encoder, "lexical")
@@ -52,15 +54,6 @@ class HybridEncoder:
     def n_blocks(self) -> int:
         """How many blocks its vectors have: those of the lexical part, then those of the dense one."""
         return sum(getattr(part, "n_blocks", 1) for part, _ in self.parts)
-
-    @property
-    def progress(self) -> Progress | None:
-        """The report of the dense part, which takes nearly all the time."""
-        return getattr(self.dense, "progress", None)
-
-    @progress.setter
-    def progress(self, report: Progress | None) -> None:
-        vars(self.dense)["progress"] = report
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit both parts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,13 +17,11 @@ from ..text import normalise
 from ..types import EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
 from .names import name_blocks, positions_of
+from .progress import Progress
 from .torch_models import load_model
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
-
-Progress = Callable[[int, int], None]
-"""Called with (names encoded so far, names in all) during long work."""
 
 BLOCK = 16_384  # names held as Python strings at a time
 BATCHES = 16  # batches between two reports of progress

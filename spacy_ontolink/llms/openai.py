@@ -27,8 +27,11 @@ from .retrying import Failed, Retrying
 SETTINGS = "openai.json"
 _OURS = {"model", "messages", "prompt", "stream", "n", "logprobs"}
 _SECRET = re.compile(
-    r"api[-_]?key|authori[sz]ation|secret|password|bearer|(?:access|auth|id|hf|^)[-_]?token$", re.IGNORECASE
+    r"(?:api|private|access|^)[-_]?key$|authori[sz]ation|x-auth|secret|passw(?:or)?d|^pwd$|credential|cookie|bearer"
+    r"|(?:access|auth|id|hf|^)[-_]?token$",
+    re.IGNORECASE,
 )
+_SECRET_TEXT = re.compile(r"\b(?:bearer|basic)\s+\S{8}|^sk-\S{8}", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
@@ -217,7 +220,9 @@ class OpenAILLM:
 
 
 def _secrets(value: object) -> Iterator[str]:
-    """Yield the keys at any depth that look as if a key or a password stood behind them; a config is saved as it is."""
+    """Yield, at any depth, keys that look as if a secret stood behind them, and "…" for texts that look like one."""
+    if isinstance(value, str) and _SECRET_TEXT.search(value):
+        yield "…"
     if isinstance(value, Mapping):
         yield from (key for key in value if isinstance(key, str) and _SECRET.search(key))
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()

@@ -139,8 +139,20 @@ def test_survives_the_disk(encoder, kb, tmp_path):
     )
 
 
+def test_progress_reaches_the_dense_encoder_through_all_that_stand_around_it():
+    words = Words()
+    HybridEncoder(LexicalEncoder(), AlignedEncoder(words)).progress = print
+    assert words.progress is print
+
+
 @pytest.mark.parametrize(
-    "arrays", [{}, {"matrix": np.ones((2, 3), np.float32)}, {"matrix": np.full((2, 2), np.nan, np.float32)}]
+    "arrays",
+    [
+        {"matrix": np.full((2, 2), 1e300)},
+        {},
+        {"matrix": np.ones((2, 3), np.float32)},
+        {"matrix": np.full((2, 2), np.nan, np.float32)},
+    ],
 )
 def test_names_a_damaged_file(encoder, tmp_path, arrays):
     encoder.to_disk(tmp_path / "encoder")

@@ -97,6 +97,11 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(tmp_path, ontology
         {"access_token": KEY},
         {"hf_token": KEY},
         {"token": KEY},
+        {"passwd": KEY},
+        {"credential": KEY},
+        {"private_key": KEY},
+        {"Cookie": KEY},
+        {"headers": [f"Authorization: Bearer {KEY}"]},
     ],
 )
 def test_a_key_in_a_config_is_refused_since_configs_are_saved(body):
