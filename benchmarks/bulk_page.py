@@ -22,7 +22,9 @@ ontolink bulk my-linker/ 'in/*.parquet' extra.jsonl.gz more/ --text-column abstr
 Inputs are files, folders and (quoted) patterns: `.parquet` with a column of text and, if there are any, of ids and of
 `mentions` (a list of structs with `start`, `end`, `label`); `.jsonl`, gzipped or not, and `.spacy`, as for
 `ontolink link`. `ontolink convert` makes JSONL of other formats. Mentions come from where `--mentions` says; by default
-that is decided once, by the first 64 documents of the first shard, and noted in `run.json`.
+that is decided once, by the first 64 documents of the first shard that has any, and noted in `run.json`. Folders are
+read with their subfolders, also those that are links. A `.jsonl.gz` shard can only be unpacked from its beginning, and
+is so for every chunk of it: cut large ones into several, or give a larger `--chunk-size`.
 
 | in the output folder | what |
 |---|---|
@@ -75,7 +77,7 @@ ways out, if
 - a shard has another size or time of change, or is no longer among the inputs. New shards are welcome;
 - a part is missing or was cut short, or another `ontolink bulk` is writing to the folder.
 
-`--overwrite` begins anew.
+`--overwrite` begins anew, once all inputs have been read; a folder without a `run.json` of ours is left alone.
 
 ## Documents that fail
 
@@ -84,8 +86,10 @@ until it is alone, and the others come through. One that *kills* its worker (a c
 is found by the journal, in which a worker notes what it begins and ends: a batch of which more than `--retries` (2)
 workers died is worked on one by one, and a document of which as many died alone is set aside as `Died`. With
 `--timeout 60`, a batch that takes more than a minute counts as a death, too. Nothing is tried for ever: every document
-is linked or set aside, and the summary counts both. `failed/` can be an input again, once the cause is mended. What is
-no document's fault ends the run instead: workers that die while they open the pipeline or read a chunk, a full disk.
+is linked or set aside, and the summary counts both; if not one is linked, the exit code is 2. From a damaged page of a
+Parquet file on, the rows of its chunk are set aside. `failed/` can be an input of another run, once the cause is
+mended. What is no document's fault ends the run instead: a setting that makes no sense, a missing package or file, a
+damaged pipeline, a full disk or memory, workers that die while they open the pipeline or read a chunk.
 
 ## With a language model
 

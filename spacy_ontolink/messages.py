@@ -92,13 +92,22 @@ class BulkMessages:
     )
     BULK_IN_USE = "Another 'ontolink bulk' is writing to {path}; wait for it, or give another OUT"
     BULK_OUT_IN_INPUT = "{out} lies in the input folder {path}, so its parts would become input; give another OUT"
+    BULK_INPUT_IN_OUT = (
+        "The input {path} lies in the output folder {out}: give another OUT, or copy what is to be linked elsewhere"
+    )
     BULK_NO_SHARDS = "{path}: no shard there; shards are files named .parquet, .jsonl (or .jsonl.gz) and .spacy"
     BULK_NOT_SHARD = (
         "{path} is no shard, which is named .parquet, .jsonl (or .jsonl.gz) or .spacy; 'ontolink convert' makes JSONL "
         "of other formats"
     )
     BULK_UNREADABLE = "{path} is not a Parquet file that can be read: {reason}"
-    BULK_NO_COLUMN = "{path} has no column '{column}' for the text; give --text-column, one of: {columns}"
+    BULK_NO_COLUMN = "{path} has no column '{column}' for the {what}; give --{what}-column, one of: {columns}"
+    BULK_TWICE = "{path} has {times} columns named '{column}'; rename all but one"
+    BULK_SAME_COLUMN = (
+        "'{column}' cannot be the column of two things: give --text-column and --id-column other names, neither of "
+        "them 'mentions'"
+    )
+    BULK_ALL_FAILED = "Not one of {n} document(s) was linked; the first failed with {first} (all of them: {path})"
     BULK_NOT_TEXT = "{path}: column '{column}' holds {kind}, not strings; give --text-column"
     BULK_INPUT_CHANGED = (
         "{path} is not what it was when the run in {out} began ({reason}): put it back, give another OUT, or "
@@ -112,6 +121,12 @@ class BulkMessages:
         "The receipt {path} cannot be trusted: {reason}. Delete it, so that its rows are done again, or give "
         "--overwrite to begin anew"
     )
+    BULK_SHARD = (
+        "{path}, which says how a shard was cut, cannot be trusted: {reason}. Delete it, so that it is made again, or "
+        "give --overwrite to begin anew"
+    )
+    BULK_BAD_NAME = "{path!r}: the name of this input is not UTF-8, so that no table can hold it; rename it"
+    BULK_LOCAL_GPUS = "--gpus-per-worker is for --engine ray; the workers of --engine local all see all GPUs"
     BULK_NO_ANSWER = (
         "The pipeline's language model has answered none of {n} prompts: see to its server, then run this again"
     )
@@ -119,6 +134,9 @@ class BulkMessages:
     BULK_CHUNK_DIES = (
         "{where}: workers died {times} times while these were {what}; give them more memory, or --chunk-size a lower "
         "number (and another OUT), then run it again"
+    )
+    BULK_NO_MEMORY = (
+        "A worker has no memory left: give fewer --workers, a lower --batch-size, or more memory, then run this again"
     )
     BULK_WORKERS_DIE = (
         "Workers died {times} times while they opened the pipeline (exit code {code}): give fewer --workers, or more "

@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow.parquet as pq
 
 from spacy_ontolink.cli.bulk import open_pipeline
-from spacy_ontolink.errors import LLMError
+from spacy_ontolink.errors import ConfigError, LLMError, MissingExtraError, StateError
 
 
 def obey(doc, pause):
@@ -24,13 +24,18 @@ def obey(doc, pause):
         os._exit(9)
     if "hangs" in doc.text:
         time.sleep(600)
+    for error in (ConfigError, StateError, MissingExtraError, OSError, MemoryError):
+        if error.__name__ in doc.text:
+            raise error("No document is to blame.")
     if "unanswered" in doc.text:
         raise LLMError("The model does not answer.")
     return doc
 
 
 def open_obedient(pause, *arguments):
-    """Open a pipeline as ``ontolink bulk`` does, but for documents that do harm."""
+    """Open a pipeline as ``ontolink bulk`` does, but for documents that do harm; the pause ``dies`` does it at once."""
+    if pause == "dies":
+        os._exit(9)
     opened = open_pipeline(*arguments)
 
     def link(docs):
@@ -62,5 +67,6 @@ if __name__ == "__main__":
 
     from spacy_ontolink.cli import main
 
-    sys.modules["spacy_ontolink.cli.bulk"].open_pipeline = partial(bulk_pipeline.open_obedient, float(sys.argv[1]))
+    pause = sys.argv[1] if sys.argv[1] == "dies" else float(sys.argv[1])
+    sys.modules["spacy_ontolink.cli.bulk"].open_pipeline = partial(bulk_pipeline.open_obedient, pause)
     main(["bulk", *sys.argv[2:]])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import errors
-from ..errors import DataError, Errors
-from ..files import read_json, replacing, write_json
+from ..errors import DataError, Errors, StateError
+from ..files import replacing, write_json
 from .job import Job
-from .layout import COUNTS, Layout, locked, make_folder, prepare, read_receipt
+from .layout import COUNTS, Layout, begin, goes_on, locked, make_folder, read_object, read_receipt
 from .shards import Chunk, Shard, cut
 
 Engine = Callable[[Sequence[Chunk]], Generator[dict[str, Any], None, None]]
@@ -62,11 +62,22 @@ def run_bulk(
     """
     layout = make_folder(job.out)
     with locked(layout):
-        prepare(layout, job, overwrite)
-        chunks = [chunk for shard in shards for chunk in _chunks_of(shard, layout, job)]
+        goes_on_here = not overwrite and goes_on(layout, job)
+        cuts = {
+            shard: (goes_on_here and _cut_before(shard, layout)) or cut(shard, job.chunk_size, job.text, job.named_id)
+            for shard in shards
+        }
+        chunks = [chunk for own in cuts.values() for chunk in own]
         if not chunks:
             raise DataError(Errors.NO_DOCUMENTS.format(path=", ".join(shard.path for shard in shards[:3])))
-        _check_strangers(layout, chunks)
+        if goes_on_here:
+            _check_strangers(layout, chunks)
+        else:  # only now that all inputs have been read
+            begin(layout, job)
+        layout.sweep()
+        layout.pardon()
+        for shard, own in cuts.items():
+            _note(shard, own, layout)
         totals = Totals(rows=sum(chunk.stop - chunk.start for chunk in chunks))
         left = []
         for chunk in chunks:
@@ -77,27 +88,49 @@ def run_bulk(
         totals.before = totals.done
         report(totals)
         if left:
-            with closing(engine(left)) as messages:  # so that no worker outlives an error
+            with _noting_a_stop(layout), closing(engine(left)) as messages:  # so that no worker outlives an error
                 for message in messages:
-                    totals.add(_receipt(message))
+                    totals.add(_receipt_of(message))
                     report(totals)
         return totals
 
 
-def _chunks_of(shard: Shard, layout: Layout, job: Job) -> list[Chunk]:
-    """Return the chunks of a shard, as they were cut when the run began."""
-    path = layout.shard(shard.key)
-    if not path.exists():
-        chunks = cut(shard, job.chunk_size, [job.text])
+@contextmanager
+def _noting_a_stop(layout: Layout) -> Iterator[None]:
+    """Note that the block was stopped, since what its workers were at has killed none of them."""
+    try:
+        yield
+    except BaseException:
+        if layout.journals.exists():
+            with suppress(OSError):
+                layout.stopped.touch()
+        raise
+
+
+def _note(shard: Shard, chunks: Iterable[Chunk], layout: Layout) -> None:
+    """Note how a shard was cut."""
+    if not (path := layout.shard(shard.key)).exists():
         with replacing(path, durable=True) as new:
             write_json(new, {**asdict(shard), "chunks": [(chunk.start, chunk.stop, chunk.offset) for chunk in chunks]})
-        return chunks
-    before = read_json(path)
-    changed = [f"{name} was {before[name]}, is {value}" for name, value in asdict(shard).items()
-               if before[name] != value]  # fmt: skip
+
+
+def _cut_before(shard: Shard, layout: Layout) -> list[Chunk] | None:
+    """Return the chunks of a shard as they were cut when the run began, None if it is new."""
+    if not (path := layout.shard(shard.key)).exists():
+        return None
+    before = read_object(path, Errors.BULK_SHARD)
+    changed = [f"{name} was {before.get(name)}, is {value}" for name, value in asdict(shard).items()
+               if before.get(name) != value]  # fmt: skip
     if changed:
         raise DataError(Errors.BULK_INPUT_CHANGED.format(path=shard.path, out=layout.out, reason=", ".join(changed)))
-    return [Chunk(shard, *place) for place in before["chunks"]]
+    places = before.get("chunks")
+    if not isinstance(places, list) or not all(map(_is_place, places)):
+        raise StateError(Errors.BULK_SHARD.format(path=path, reason="its chunks are not numbers"))
+    return [Chunk(shard, *place) for place in places]
+
+
+def _is_place(place: Any) -> bool:
+    return isinstance(place, list) and len(place) == 3 and all(type(number) is int for number in place)
 
 
 def _check_strangers(layout: Layout, chunks: Iterable[Chunk]) -> None:
@@ -105,11 +138,12 @@ def _check_strangers(layout: Layout, chunks: Iterable[Chunk]) -> None:
     known = {chunk.name for chunk in chunks}
     for path in sorted(layout.receipts()):
         if path.stem not in known:
-            shard = read_json(path)["shard"]["path"]
-            raise DataError(Errors.BULK_INPUT_GONE.format(path=shard, out=layout.out))
+            shard = read_object(path, Errors.BULK_RECEIPT).get("shard")
+            name = shard.get("path") if isinstance(shard, dict) else path.stem
+            raise DataError(Errors.BULK_INPUT_GONE.format(path=name, out=layout.out))
 
 
-def _receipt(message: dict[str, Any]) -> dict[str, Any]:
+def _receipt_of(message: dict[str, Any]) -> dict[str, Any]:
     """Return the receipt that a worker has sent, or raise what it has."""
     if "raised" not in message:
         return message

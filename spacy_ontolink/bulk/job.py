@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..errors import check_setting
+from ..errors import ConfigError, Errors, check_setting
 from ..types import Usage
 
 
@@ -76,6 +77,15 @@ class Job:
         for name in ("retries", "timeout"):
             value = getattr(self, name)
             check_setting(name, value, value >= 0, "0 or more")
+
+        for column, names in Counter((self.text, self.id, "mentions")).items():
+            if names > 1:
+                raise ConfigError(Errors.BULK_SAME_COLUMN.format(column=column))
+
+    @property
+    def named_id(self) -> str | None:
+        """The column of ids, if somebody has named one, which is then to be there."""
+        return None if self.id == type(self).id else self.id
 
     @property
     def given(self) -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 Range = tuple[int, int]
+_PARDON = "pardon"
 
 
 class Journal:
@@ -28,7 +29,9 @@ class Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
         open_: Counter[Range] = Counter()
         for kind, start, stop in _lines(path):
-            if kind == "begin":
+            if kind == _PARDON:
+                open_.clear()
+            elif kind == "begin":
                 self._deaths[start, stop] += open_[start, stop]
                 open_[start, stop] = 1
             else:
@@ -58,9 +61,9 @@ class Journal:
         made: list[Sequence[int]] = []
         killers = self.killers(rows)
         for first in range(0, len(rows), size):  # of all rows, so that a batch is the same one after each death
-            batch = rows[first : first + size]
-            alone = self.deaths(batch[0], batch[-1] + 1) > self._retries
-            made += [[row] for row in batch if row not in killers] if alone else [batch]
+            if batch := [row for row in rows[first : first + size] if row not in killers]:
+                alone = self.deaths(batch[0], batch[-1] + 1) > self._retries
+                made += [[row] for row in batch] if alone else [batch]
         return sorted(made, key=lambda batch: -self.deaths(batch[0], batch[-1] + 1))
 
     def close(self) -> None:
@@ -68,16 +71,26 @@ class Journal:
         self._path.unlink(missing_ok=True)
 
     def _write(self, kind: str, start: int, stop: int) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n" + json.dumps([kind, start, stop]))  # a line that was cut short spoils no other
+        _write(self._path, kind, start, stop)
+
+
+def pardon(path: Path) -> None:
+    """Note in a journal that what is open in it has killed nobody: workers were stopped."""
+    _write(path, _PARDON, 0, 0)
+
+
+def _write(path: Path, kind: str, start: int, stop: int) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n" + json.dumps([kind, start, stop]))  # a line that was cut short spoils no other
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int, int]]:
     """Yield the lines that are whole."""
     if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_bytes().splitlines():
             try:
                 kind, start, stop = json.loads(line)
-            except ValueError:
+            except (ValueError, TypeError):
                 continue
-            yield kind, start, stop
+            if all(type(number) is int for number in (start, stop)):
+                yield kind, start, stop

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 from ..errors import Errors, StateError
 from .job import Job, Open
 from .shards import Chunk
-from .worker import Worker, attempt
+from .worker import Worker, attempt, raised
 
 READY = "ready"
 GRACE = 5.0
@@ -108,8 +107,9 @@ def _environment(defaults: dict[str, str]) -> Iterator[None]:
 
 def _stop(pool: Sequence[_Process]) -> None:
     for own in pool:
-        own.connection.close()
-        own.process.terminate()
+        own.connection.close()  # which ends one that waits for a chunk
+        if own.chunk or not own.ready:
+            own.process.terminate()
     end = time.monotonic() + GRACE
     for own in pool:
         own.process.join(max(0.0, end - time.monotonic()))
@@ -121,16 +121,16 @@ def _work(connection: Connection, open: Open, job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the driver, too, which sees to its workers
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     threading.Thread(target=_follow_parent, daemon=True).start()
-    worker = Worker(open, job)
-    message: Any = READY
     with contextlib.suppress(EOFError, BrokenPipeError):
+        try:
+            worker = Worker(open, job)
+        except Exception as error:
+            connection.send(raised(error))
+            return
+        message: Any = READY
         while True:
             connection.send(message)
-            chunk = connection.recv()
-            try:
-                message = attempt(worker, chunk)
-            except Exception:  # a mistake in the library: the driver shows where
-                message = {"raised": "RuntimeError", "arguments": [traceback.format_exc()]}
+            message = attempt(worker, connection.recv())
 
 
 def _follow_parent() -> None:

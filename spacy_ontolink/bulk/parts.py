@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from ..components.spans import NIL
 from ..documents import GIVEN, mention_records
 from ..documents.records import document_id, probability_of
-from .reading import Record, Unreadable
+from .reading import Record, Unreadable, plain
 
 
 class Linked(NamedTuple):
@@ -66,11 +66,11 @@ def linked(doc: Doc, record: Record, shard: str, key: str | None, k: int) -> Lin
 
 def set_aside(record: Record | Unreadable, shard: str, kind: str, error: str, doc: Doc | None = None) -> Failed:
     """Return the line of a document that could not be linked; with its text, so that it may be an input again."""
-    plain = record.plain
+    own = record.plain
     if doc is not None:
-        plain = {"id": document_id(doc), "text": doc.text, "mentions": doc.user_data[GIVEN]["mentions"]}
+        own = {"id": document_id(doc), "text": doc.text, "mentions": doc.user_data[GIVEN]["mentions"]}
     about = {"shard": shard, "row": record.row, "kind": kind, "error": error}
-    return Failed(record.row, {**plain, **about})
+    return Failed(record.row, plain({**own, **about}))
 
 
 def batch_of(rows: Iterable[dict[str, Any]]) -> Any:

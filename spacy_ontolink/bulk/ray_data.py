@@ -11,26 +11,56 @@ import logging
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from ..errors import require
+from ..errors import Errors, StateError, require
 from .job import Job, Open
+from .journal import Journal
+from .layout import Layout
 from .shards import Chunk
-from .worker import Worker, attempt
+from .worker import Worker, attempt, raised
 
 _MOST_BLOCKS = 10_000
 """A block is what Ray schedules; chunks of one block go to one actor."""
 
+_OPENING = (-3, -3)
+"""What stands in the journal of an opening."""
+
 
 class Actor:
-    """Links chunks, each a batch of one row."""
+    """Links chunks, each a batch of one row; if it cannot open the pipeline, it gives the error for each.
 
-    def __init__(self, open: Open, job: Job) -> None:
-        self._worker = Worker(open, job)
+    Args:
+        open: Opens the pipeline.
+        job: The run.
+        name: What Ray calls the actor, also after it has died and was started again; None to ask it.
+    """
+
+    def __init__(self, open: Open, job: Job, name: str | None = None) -> None:
+        self._worker: Worker | None = None
+        self._problem: dict[str, Any] = {}
+        # Ray starts an actor again for ever, and tells nobody.
+        journal = Journal(Layout(job.out).opening(name or _own_name()), job.retries)
+        if (times := journal.deaths(*_OPENING)) > job.retries:
+            self._problem = raised(StateError(Errors.BULK_WORKERS_DIE.format(times=times, code="see Ray's logs")))
+            return
+        try:
+            with journal.working_on(*_OPENING):
+                self._worker = Worker(open, job)
+        except Exception as error:
+            self._problem = raised(error)
+        journal.close()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
         """Link the chunks of a batch."""
         names = list(batch)
         rows = [dict(zip(names, values, strict=True)) for values in zip(*batch.values(), strict=True)]
-        return {"done": [json.dumps(attempt(self._worker, Chunk.of_row(row))) for row in rows]}
+        done = [attempt(self._worker, Chunk.of_row(row)) if self._worker else self._problem for row in rows]
+        return {"done": [json.dumps(own) for own in done]}
+
+
+def _own_name() -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_actor_id())
 
 
 def run_ray(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -69,6 +71,19 @@ class Unreadable:
     error: DataError
 
 
+def plain(value: Any) -> Any:
+    """Return a value as JSON can have it: bytes decoded, and what JSON has no kind for as its text."""
+    if isinstance(value, dict):
+        return {str(key): plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(own) for own in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
+
+
 def read_chunk(chunk: Chunk, job: Job) -> Iterator[Record | Unreadable]:
     """Yield the documents of a chunk; what cannot be read keeps nobody from the rest.
 
@@ -80,6 +95,9 @@ def read_chunk(chunk: Chunk, job: Job) -> Iterator[Record | Unreadable]:
         return
     rows = _lines(chunk) if chunk.shard.format == "jsonl" else _parquet_rows(chunk, job)
     for number, value in rows:
+        if isinstance(value, Unreadable):
+            yield value
+            continue
         place = Place(Path(chunk.shard.path), number + 1)
         try:
             row = jsonl_row(decode_line(value, place), place) if isinstance(value, bytes) else _text_row(value, place)
@@ -103,15 +121,17 @@ def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _parquet_rows(chunk: Chunk, job: Job) -> Iterator[tuple[int, Row]]:
+def _parquet_rows(chunk: Chunk, job: Job) -> Iterator[tuple[int, Row | Unreadable]]:
+    """Yield the rows of a chunk; from a damaged page on, none of them can be read."""
     from pyarrow import ArrowException
 
     names = {job.text: "text", job.id: "id", "mentions": "mentions"}
+    done, opened = chunk.start, False
     try:
         with open_parquet(chunk.shard) as file:
             present = [name for name in names if name in file.schema_arrow.names]
             groups, at = [], 0
-            first = None
+            first, opened = None, True
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 if at < chunk.stop and at + rows > chunk.start:
@@ -121,13 +141,30 @@ def _parquet_rows(chunk: Chunk, job: Job) -> Iterator[tuple[int, Row]]:
             at = first or 0
             for batch in file.iter_batches(row_groups=groups, columns=present):
                 start, stop = max(chunk.start - at, 0), min(chunk.stop - at, len(batch))
-                for number, row in enumerate(batch.slice(start, max(stop - start, 0)).to_pylist(), start=at + start):
-                    yield number, {names[name]: value for name, value in row.items()}
+                for number in range(start, stop):
+                    done = at + number + 1
+                    yield done - 1, _parquet_row(batch, number, names, Place(Path(chunk.shard.path), done))
                 at += len(batch)
                 if at >= chunk.stop:
                     return
     except (ArrowException, OSError) as error:
-        raise DataError(Errors.BULK_UNREADABLE.format(path=chunk.shard.path, reason=error)) from error
+        problem = DataError(Errors.BULK_UNREADABLE.format(path=chunk.shard.path, reason=error))
+        if opened and getattr(error, "errno", None) is None:
+            yield from ((number, Unreadable(number, {}, problem)) for number in range(done, chunk.stop))
+            return
+        raise problem from error
+
+
+def _parquet_row(batch: Any, number: int, names: dict[str, str], place: Place) -> Row | Unreadable:
+    row: dict[str, Any] = {}
+    problem = None
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            row[names[name]] = plain(column[number].as_py())
+        except UnicodeDecodeError as error:
+            problem = place.problem(f"column '{name}' is not UTF-8 ({error})")
+            row[names[name]] = error.object.decode("utf-8", "replace")
+    return Unreadable(place.line - 1, row, problem) if problem else row
 
 
 def _text_row(row: Row, place: Place) -> Row:
@@ -154,15 +191,40 @@ def _slice(packed: DocBin, start: int, stop: int) -> DocBin:
     return part
 
 
-def peek(shard: Shard, job: Job, nlp: Language, number: int = 64) -> tuple[bool, str | None]:
-    """Look at the first documents of a corpus: return whether any has mentions, and the group of those of ``.spacy``.
+def look(shards: Iterable[Shard], job: Job, nlp: Language) -> tuple[bool, str | None]:
+    """Peek at the first shard that has documents."""
+    return next((seen for shard in shards if (seen := peek(shard, job, nlp)) is not None), (False, None))
 
-    The group is None for entities, and for other formats.
+
+def peek(shard: Shard, job: Job, nlp: Language, number: int = 64) -> tuple[bool, str | None] | None:
+    """Look at the first documents of a shard: return whether any has mentions, and the group of those of ``.spacy``.
+
+    The group is None for entities, and for other formats. All is None if no document is there.
+
+    Raises:
+        DataError: The shard cannot be read, or no document of it has the group that was named.
     """
     if shard.format != "spacy":
-        first = read_chunk(Chunk(shard, 0, number), job)
-        return any(isinstance(record, Record) and bool(record.plain.get("mentions")) for record in first), None
+        first = [record.plain for record in read_chunk(Chunk(shard, 0, number), job) if isinstance(record, Record)]
+        return (any(bool(plain.get("mentions")) for plain in first), None) if first else None
     path = Path(shard.path)
-    docs = docs_of(_slice(open_docbin(path), 0, number), nlp.vocab, path)
+    packed = open_docbin(path)
+    docs = _readable(_slice(packed, 0, number), nlp, path)
+    if not docs:
+        return None
+    if job.spans_key is not None and not any(job.spans_key in doc.spans for doc in docs):
+        groups = {key for doc in _readable(packed, nlp, path) for key in doc.spans}
+        if job.spans_key not in groups:
+            found = ", ".join(sorted(groups)) or "none"
+            raise DataError(Errors.NO_GROUP.format(path=path, spans_key=job.spans_key, groups=found))
     key = job.spans_key or own_group(docs)
     return any(spans_of(doc, key) for doc in docs), key
+
+
+def _readable(packed: DocBin, nlp: Language, path: Path) -> list[Doc]:
+    """Unpack the documents that can be."""
+    docs: list[Doc] = []
+    for number in range(len(packed)):
+        with suppress(DataError):
+            docs += docs_of(_slice(packed, number, number + 1), nlp.vocab, path)
+    return docs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -19,6 +19,8 @@ from ..unpacking import lines_in
 
 _PARQUET = (".parquet", ".pq")
 _FORMATS = ("jsonl", "spacy")
+_LONGEST = 150
+"""Bytes of a shard's name in the names of files about it."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class Shard:
     @property
     def key(self) -> str:
         """A name for files about the shard: its own, and a few letters that tell it from others of that name."""
-        name = Path(self.path).name.removesuffix(".gz")
-        return f"{Path(name).stem}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
+        name = Path(Path(self.path).name.removesuffix(".gz")).stem
+        short = name.encode()[:_LONGEST].decode(errors="ignore")  # scratch files are to have longer names
+        return f"{short}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)
@@ -71,31 +74,50 @@ def find_shards(inputs: Iterable[str], out: Path) -> list[Shard]:
         DataError: Nothing is there.
         ConfigError: A file is of no format that can be read by rows, or the output lies among the input.
     """
-    paths: dict[str, None] = {}
+    paths: set[str] = set()
+    whole = out.resolve()
     for input in inputs:
-        found = sorted(glob(input, recursive=True)) if has_magic(input) and not Path(input).exists() else [input]
-        before = len(paths)
+        found = [input]
+        if has_magic(input) and not Path(input).exists():  # a pattern, which need not know of the output
+            found = [
+                own for own in glob(input, recursive=True) if whole not in (at := Path(own).resolve(), *at.parents)
+            ]
+        own: set[str] = set()
         for path in map(Path, found):
             if not path.exists():
                 raise DataError(Errors.INPUT_MISSING.format(path=path))
-            if path.is_dir() and path.resolve() in (out.resolve(), *out.resolve().parents):
+            place = path.resolve()
+            if path.is_dir() and (place in (whole, *whole.parents)):
                 raise ConfigError(Errors.BULK_OUT_IN_INPUT.format(out=out, path=path))
-            paths.update(dict.fromkeys(map(os.path.abspath, _files_of(path))))
-        if len(paths) == before and not any(map(os.path.isfile, found)):
+            if whole in place.parents:
+                raise ConfigError(Errors.BULK_INPUT_IN_OUT.format(out=out, path=path))
+            own.update(map(os.path.abspath, _files_of(path)))
+        if not own:
             raise DataError(Errors.BULK_NO_SHARDS.format(path=input))
+        paths |= own
     return [_shard(path) for path in sorted(paths)]
 
 
 def _files_of(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        for file in sorted(path.rglob("*")):
-            hidden = any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
-            if file.is_file() and not hidden and _format_of(file):
-                yield file
+        yield from _files_in(path, ())
     elif _format_of(path):
         yield path
     else:
         raise ConfigError(Errors.BULK_NOT_SHARD.format(path=path))
+
+
+def _files_in(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the shards of a folder and its subfolders, through links, but for those that lead back up."""
+    if (place := folder.resolve()) in above:
+        return
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith((".", "_")):
+            continue
+        if path.is_dir():
+            yield from _files_in(path, (*above, place))
+        elif path.is_file() and _format_of(path):
+            yield path
 
 
 def _format_of(path: Path) -> str | None:
@@ -105,17 +127,22 @@ def _format_of(path: Path) -> str | None:
 
 
 def _shard(path: str) -> Shard:
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(Errors.BULK_BAD_NAME.format(path=path)) from error
     stat = os.stat(path)
     return Shard(path, str(_format_of(Path(path))), stat.st_size, stat.st_mtime_ns)
 
 
-def cut(shard: Shard, size: int, columns: Sequence[str]) -> list[Chunk]:
+def cut(shard: Shard, size: int, text: str, id: str | None = None) -> list[Chunk]:
     """Cut a shard into chunks of ``size`` rows; a line of JSONL is a row, blank or not.
 
     Args:
         shard: The shard.
         size: Rows of a chunk.
-        columns: What a Parquet file must have.
+        text: The column of strings that a Parquet file must have.
+        id: Another one that it must have.
 
     Raises:
         DataError: It cannot be read.
@@ -123,7 +150,7 @@ def cut(shard: Shard, size: int, columns: Sequence[str]) -> list[Chunk]:
     if shard.format == "jsonl":
         starts, rows = _scan_lines(Path(shard.path), size)
     else:
-        rows = _parquet_rows(shard, columns) if shard.format == "parquet" else len(open_docbin(Path(shard.path)))
+        rows = _parquet_rows(shard, text, id) if shard.format == "parquet" else len(open_docbin(Path(shard.path)))
         starts = [0] * -(-rows // size)
     ends = [*range(size, rows, size), rows]
     return [Chunk(shard, n * size, end, start) for n, (start, end) in enumerate(zip(starts, ends, strict=False))]
@@ -140,7 +167,7 @@ def _scan_lines(path: Path, size: int) -> tuple[list[int], int]:
     return starts, number + 1
 
 
-def _parquet_rows(shard: Shard, columns: Sequence[str]) -> int:
+def _parquet_rows(shard: Shard, text: str, id: str | None) -> int:
     from pyarrow import ArrowException, types
 
     try:
@@ -149,15 +176,17 @@ def _parquet_rows(shard: Shard, columns: Sequence[str]) -> int:
             rows = int(file.metadata.num_rows)
     except (ArrowException, OSError) as error:
         raise DataError(Errors.BULK_UNREADABLE.format(path=shard.path, reason=error)) from error
-    for column in columns:
+    for what, column in (("text", text), *([("id", id)] if id is not None else [])):
         if column not in schema.names:
-            raise DataError(
-                Errors.BULK_NO_COLUMN.format(path=shard.path, column=column, columns=", ".join(schema.names))
-            )
-        kind = schema.field(column).type
-        kind = kind.value_type if types.is_dictionary(kind) else kind
-        if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-            raise DataError(Errors.BULK_NOT_TEXT.format(path=shard.path, column=column, kind=kind))
+            columns = ", ".join(schema.names)
+            raise DataError(Errors.BULK_NO_COLUMN.format(path=shard.path, column=column, what=what, columns=columns))
+    for column in (text, id or "id", "mentions"):
+        if (times := schema.names.count(column)) > 1:
+            raise DataError(Errors.BULK_TWICE.format(path=shard.path, column=column, times=times))
+    kind = schema.field(text).type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        raise DataError(Errors.BULK_NOT_TEXT.format(path=shard.path, column=text, kind=kind))
     return rows
 
 

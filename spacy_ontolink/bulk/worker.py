@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import faulthandler
 import sys
+import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ..documents import by_halves
+from ..components.base import LinkingPipe
+from ..documents import NO_ITEMS_FAULT, by_halves
+from ..documents.formats.lines import write_jsonl
 from ..errors import Errors, LLMError, OntolinkError, StateError
 from ..files import replacing, write_json
 from .job import Job, Open
 from .journal import Journal
-from .layout import COUNTS, Layout, make_receipt, read_receipt, write_lines
+from .layout import COUNTS, Layout, make_receipt, read_receipt
 from .parts import Failed, Linked, batch_of, counts_of, linked, set_aside, write_part
 from .reading import Record, Unreadable, read_chunk
 from .shards import Chunk
@@ -31,10 +35,22 @@ def attempt(worker: Worker, chunk: Chunk) -> dict[str, Any]:
     """Link a chunk; return its receipt, or as plain values the error that must end the run."""
     try:
         return worker(chunk)
-    except OntolinkError as error:
+    except Exception as error:
+        return raised(error)
+
+
+def raised(error: Exception) -> dict[str, Any]:
+    """Return an error as plain values, from which the driver makes the one that ends the run."""
+    if isinstance(error, OntolinkError):
         return {"raised": type(error).__name__, "arguments": [str(error)]}
-    except OSError as error:  # a full disk
-        return {"raised": "OSError", "arguments": [error.errno, error.strerror, str(error.filename)]}
+    if isinstance(error, MemoryError):
+        return {"raised": "StateError", "arguments": [Errors.BULK_NO_MEMORY]}
+    if isinstance(error, OSError):  # a file that is gone, a full disk
+        place = None if error.filename is None else str(error.filename)
+        arguments = [error.errno, error.strerror, place] if error.errno is not None else [str(error)]
+        return {"raised": "OSError", "arguments": arguments}
+    # A mistake in a library: the driver shows where.
+    return {"raised": "RuntimeError", "arguments": ["".join(traceback.format_exception(error))]}
 
 
 class Worker:
@@ -48,6 +64,9 @@ class Worker:
     def __init__(self, open: Open, job: Job) -> None:
         self._job, self._layout = job, Layout(job.out)
         self._nlp, self._link, self._key, self._usage = open()
+        for _, component in self._nlp.pipeline:  # what fails here is no document's fault
+            if isinstance(component, LinkingPipe):
+                component.prepare()
 
     def __call__(self, chunk: Chunk) -> dict[str, Any]:
         """Link a chunk and return its receipt.
@@ -56,7 +75,9 @@ class Worker:
 
         Raises:
             LLMError: A language model does not answer.
-            StateError: The chunk kills its workers before or after its documents are linked.
+            ConfigError: The pipeline cannot link at all; so with MissingExtraError, OSError, MemoryError.
+            StateError: A file of the pipeline is damaged, or the chunk kills its workers before or after its documents
+                are linked.
             DataError: The shard is damaged.
         """
         layout, job = self._layout, self._job
@@ -70,9 +91,7 @@ class Worker:
         with journal.working_on(*READING):
             read = list(read_chunk(chunk, job))
         records = {record.row: record for record in read if isinstance(record, Record)}
-        killers = journal.killers(list(records))
         failed = [self._unreadable(own, chunk) for own in read if isinstance(own, Unreadable)]
-        failed += [self._killer(records[row], chunk) for row in killers]
         batches: dict[int, Any] = {}
         counts = Counter(dict.fromkeys(COUNTS, 0))
         for rows in journal.batches(list(records), job.batch_size):
@@ -82,8 +101,9 @@ class Worker:
             failed += [own for own in done if isinstance(own, Failed)]
             batches[rows[0]] = batch_of(mentions)
             counts.update(counts_of(mentions), unanswered=unanswered)
-        counts.update(documents=len(read), failed=len(failed))
         with journal.working_on(*WRITING):
+            failed += [self._killer(records[row], chunk) for row in journal.killers(list(records))]
+            counts.update(documents=len(read), failed=len(failed))
             receipt = self._write(chunk, counts, [batches[row] for row in sorted(batches)], failed)
         journal.close()
         return receipt
@@ -123,7 +143,7 @@ class Worker:
         ]
 
     def _failed(self, chunk: Chunk, records: Sequence[Record], error: Exception) -> list[Linked | Failed]:
-        if isinstance(error, LLMError):
+        if isinstance(error, (*NO_ITEMS_FAULT, MemoryError)):
             raise error
         kind = type(error).__name__
         return [self._set_aside(record, chunk, kind, str(error) or kind) for record in records]
@@ -133,12 +153,12 @@ class Worker:
 
     def _killer(self, record: Record, chunk: Chunk) -> Failed:
         error = Errors.BULK_KILLED.format(times=self._job.retries + 1)
-        return set_aside(record, chunk.shard.path, "Died", error)
+        return self._set_aside(record, chunk, "Died", error)
 
     def _set_aside(self, record: Record, chunk: Chunk, kind: str, error: str) -> Failed:
         try:
             doc = None if record.plain else record.doc(self._nlp)
-        except OntolinkError:  # packed, and cannot be unpacked
+        except Exception:  # packed, and cannot be unpacked
             doc = None
         return set_aside(record, chunk.shard.path, kind, error, doc)
 
@@ -148,7 +168,11 @@ class Worker:
         layout = self._layout
         if failed:
             with replacing(layout.failed(chunk), durable=True) as path:
-                write_lines(path, [own.line for own in sorted(failed, key=lambda own: own.row)])
+                with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                    for own in sorted(failed, key=lambda own: own.row):
+                        write_jsonl(file, own.line)  # half a letter is escaped, as JSON has it
+        else:  # what an earlier run has left that did not get as far as the receipt
+            layout.failed(chunk).unlink(missing_ok=True)
         with replacing(layout.part(chunk), durable=True) as path:
             write_part(path, batches)
         receipt = make_receipt(self._job, chunk, counts, layout.part(chunk))
@@ -160,7 +184,8 @@ class Worker:
     def _time_limit(self) -> Iterator[None]:
         """End the process if the block takes too long, in whatever code it is."""
         if self._job.timeout:
-            faulthandler.dump_traceback_later(self._job.timeout, exit=True, file=sys.__stderr__ or sys.stderr)
+            longest = min(self._job.timeout, threading.TIMEOUT_MAX)
+            faulthandler.dump_traceback_later(longest, exit=True, file=sys.__stderr__ or sys.stderr)
         try:
             yield
         finally:

@@ -13,6 +13,8 @@ import typer
 from .mentions import Mentions
 
 if TYPE_CHECKING:
+    from spacy.language import Language
+
     from ..bulk import Job, Opened, Totals
     from ..bulk.shards import Chunk, Shard
     from ..types import LLM, Usage
@@ -67,20 +69,35 @@ def bulk(
     Run it again after a crash, and it goes on where it was.
     """
     from ..bulk import Job, run_bulk
+    from ..bulk.fingerprint import fingerprint
     from ..bulk.shards import find_shards
-    from ..errors import require
+    from ..errors import ConfigError, DataError, Errors, require
     from .console import meter
+    from .pipelines import load_pipeline
 
     start = time.perf_counter()
     engine = engine or _default_engine()
     if engine == "ray":
         require("ray", "ray", "--engine ray")
+    elif gpus_per_worker:
+        raise ConfigError(Errors.BULK_LOCAL_GPUS)
     shards = find_shards(input, out)
+    nlp = load_pipeline(pipeline)
     job = Job(
-        out.resolve(), "", mentions or "given", spans_key, k,
-        text_column, id_column, chunk_size, batch_size, retries, timeout,
-    )  # fmt: skip
-    job = _settled(job, pipeline, mentions, shards)
+        out=out.resolve(),
+        pipeline=fingerprint(pipeline),
+        mentions=mentions or "given",
+        spans_key=spans_key,
+        k=k,
+        text=text_column,
+        id=id_column,
+        chunk_size=chunk_size,
+        batch_size=batch_size,
+        retries=retries,
+        timeout=timeout,
+    )
+    job = _settled(job, nlp, pipeline, mentions, shards, overwrite)
+    del nlp  # workers have their own
     opening = partial(open_pipeline, _everywhere(pipeline), job.mentions, k, batch_size)
     workers_of = partial(_run, engine, opening, job, workers, cpus_per_worker, gpus_per_worker)
     with meter("Linking", "documents") as report:
@@ -88,6 +105,10 @@ def bulk(
             shards, job, workers_of, overwrite=overwrite, report=lambda at: report(at.done, at.rows, at.before)
         )
     _summarise(totals, job, time.perf_counter() - start, out)
+    if totals.counts["documents"] == totals.counts["failed"] > 0:
+        raise DataError(
+            Errors.BULK_ALL_FAILED.format(n=totals.counts["documents"], first=_first_failed(out), path=out / "failed")
+        )
 
 
 def open_pipeline(pipeline: str, mentions: Mentions, k: int, batch_size: int) -> Opened:
@@ -120,30 +141,33 @@ def _default_engine() -> Engine:
     return "ray" if find_spec("ray") else "local"
 
 
-def _settled(job: Job, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard]) -> Job:
-    """Decide where mentions come from, once for all workers and all later runs; open the pipeline to see that it can.
+def _settled(
+    job: Job, nlp: Language, pipeline: str, mentions: Mentions | None, shards: Sequence[Shard], overwrite: bool
+) -> Job:
+    """Decide where mentions come from, once for all workers and all later runs, and see that the pipeline can do it.
 
     Raises:
-        ConfigError: It cannot be opened, or lacks what finds such mentions; or a group is named for shards without any.
+        ConfigError: The pipeline lacks what finds such mentions; or a group is named for shards without any.
     """
     from dataclasses import replace
 
-    from ..bulk.fingerprint import fingerprint
-    from ..bulk.reading import peek
+    from ..bulk.layout import Layout, read_run
+    from ..bulk.reading import look
     from ..errors import ConfigError, Errors
     from .mentions import choose, finder
-    from .pipelines import load_pipeline
 
     packed = [shard for shard in shards if shard.format == "spacy"]
     if job.spans_key is not None and not packed:
         raise ConfigError(Errors.NO_GROUPS_IN.format(path=shards[0].path))
-    nlp = load_pipeline(pipeline)
-    given, _ = peek(shards[0], job, nlp)
-    key = peek(packed[0], job, nlp)[1] if packed else None
-    chosen = mentions or choose(nlp, given)
+    before = None if overwrite else read_run(Layout(job.out))
+    if before is not None:
+        chosen, key = mentions or before["mentions"], job.spans_key or before["spans_key"]
+    else:
+        chosen = mentions or choose(nlp, look(shards, job, nlp)[0])
+        key = look(packed, job, nlp)[1]
     if chosen != "dictionary":  # which takes a while to make, and can always be made
         finder(nlp, chosen, pipeline)
-    return replace(job, pipeline=fingerprint(pipeline), mentions=chosen, spans_key=key)
+    return replace(job, mentions=chosen, spans_key=key)
 
 
 def _run(
@@ -156,6 +180,17 @@ def _run(
     from ..bulk.local import n_cores, run_local
 
     return run_local(opening, job, chunks, workers or n_cores())
+
+
+def _first_failed(out: Path) -> str:
+    """Tell the error of the first document that was set aside."""
+    import json
+
+    for path in sorted((out / "failed").glob("[!.]*.jsonl")):
+        with path.open(encoding="utf-8") as file:
+            row = json.loads(file.readline())
+        return f"{row['kind']}: {row['error']}"
+    return "an error that is not there any more"
 
 
 def _summarise(totals: Totals, job: Job, duration: float, out: Path) -> None:

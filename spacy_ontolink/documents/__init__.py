@@ -3,7 +3,7 @@
 from .conversion import convert_corpus
 from .formats import FORMATS as CORPUS_FORMATS
 from .formats import IdRules, format_of
-from .halving import by_halves
+from .halving import NO_ITEMS_FAULT, by_halves
 from .links import LINK_PATTERNS, link_pattern
 from .reading import read_documents
 from .records import GIVEN, SPANS_KEY, mention_records
@@ -18,6 +18,7 @@ __all__ = [
     "FORMATS",
     "GIVEN",
     "LINK_PATTERNS",
+    "NO_ITEMS_FAULT",
     "SPANS_KEY",
     "Format",
     "IdRules",

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..errors import LLMError
+from ..errors import ConfigError, LLMError, MissingExtraError, StateError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+NO_ITEMS_FAULT = (LLMError, ConfigError, StateError, MissingExtraError, OSError)
+"""What is raised for the sake of a setting, a file, a package or a server, whatever the items are."""
 
 
 def by_halves(
@@ -21,13 +24,13 @@ def by_halves(
     Args:
         work: Makes a result of each item.
         items: The batch.
-        failed: Makes the results of the item that fails alone, or of all, if a language model does not answer.
+        failed: Makes the results of the item that fails alone, or of all, if the error is no item's fault.
     """
     try:
         return work(items)
     except Exception as error:
-        # A language model that does not answer will not answer to half a batch either.
-        if len(items) > 1 and not isinstance(error, LLMError):
+        # A language model that does not answer, say, will not answer to half a batch either.
+        if len(items) > 1 and not isinstance(error, NO_ITEMS_FAULT):
             half = len(items) // 2
             return by_halves(work, items[:half], failed) + by_halves(work, items[half:], failed)
         return failed(items, error)

@@ -175,7 +175,8 @@ def own_group(docs: Sequence[Doc]) -> str | None:
 
 def note_given(doc: Doc, number: int, given: bool, spans_key: str | None) -> Doc:
     """Note on an unpacked document its id, by default its number, and with ``given`` the mentions that it came with."""
-    before = _plain(doc.user_data.get(GIVEN, {}))
+    noted = doc.user_data.get(GIVEN)
+    before = _plain(noted) if isinstance(noted, dict) else {}
     mentions: list[dict[str, Any]] = []
     if given:
         spans = spans_of(doc, spans_key)

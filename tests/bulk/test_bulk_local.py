@@ -17,7 +17,7 @@ from bulk_pipeline import failed_of, rows_of, texts
 
 from spacy_ontolink.bulk.layout import COUNTS
 from spacy_ontolink.bulk.local import run_local
-from spacy_ontolink.errors import LLMError, StateError
+from spacy_ontolink.errors import ConfigError, LLMError, StateError
 
 KILLS = ["driver", "driver", "worker", "worker", "worker"]
 
@@ -39,6 +39,16 @@ def test_an_error_that_is_no_documents_fault_ends_the_run(run, corpus):
 
 def die_at_once():
     os._exit(3)
+
+
+def raise_at_once():
+    raise ConfigError("It cannot be opened.")
+
+
+def test_what_a_worker_raises_while_it_opens_the_pipeline_ends_the_run(run, corpus):
+    run.open = raise_at_once
+    with pytest.raises(ConfigError, match="cannot be opened"):
+        run(corpus(a=texts(5)), engine=partial(run_local, workers=1))
 
 
 def test_workers_that_cannot_open_the_pipeline_end_the_run(run, corpus):
@@ -66,8 +76,19 @@ def workers_of(pid, mark):
     return [child for child in children_of(pid) if mark in command(child)]
 
 
-def start(pipeline, folder, out, *options, python=sys.executable):
-    command = [python, bulk_pipeline.__file__, "0.02", pipeline, folder, out, "--workers", "2", "--chunk-size", "30"]
+def start(pipeline, folder, out, *options, pause="0.02"):
+    command = [
+        sys.executable,
+        bulk_pipeline.__file__,
+        pause,
+        pipeline,
+        folder,
+        out,
+        "--workers",
+        "2",
+        "--chunk-size",
+        "30",
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])}
     return subprocess.Popen(
         [*map(str, command), "--batch-size", "8", *options], stderr=subprocess.PIPE, text=True, env=environment

@@ -3,10 +3,15 @@ import os
 from collections import Counter
 
 import pytest
+import spacy
 from bulk_pipeline import texts
+from spacy.tokens import DocBin
 
 from spacy_ontolink.bulk import Opened
-from spacy_ontolink.errors import ConfigError, DataError, LLMError, StateError
+from spacy_ontolink.bulk.journal import Journal
+from spacy_ontolink.bulk.layout import Layout
+from spacy_ontolink.bulk.worker import Worker
+from spacy_ontolink.errors import ConfigError, DataError, LLMError, MissingExtraError, StateError
 from spacy_ontolink.types import Usage
 
 
@@ -107,6 +112,56 @@ def test_a_foreign_folder_is_left_alone(run, corpus):
     assert [path.name for path in run.out.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize("foreign", ['{"lr": 0.1}', "[]", "not json", b"\xff"])
+def test_a_folder_with_a_run_of_another_program_is_left_alone(run, corpus, foreign):
+    (run.out / "shards").mkdir(parents=True)
+    (run.out / "shards" / "x.bin").write_text("")
+    (run.out / "run.json").write_bytes(foreign if isinstance(foreign, bytes) else foreign.encode())
+    for overwrite in (False, True):
+        with pytest.raises(ConfigError, match="left alone"):
+            run(corpus(a=texts(5)), overwrite=overwrite)
+    assert (run.out / "shards" / "x.bin").exists()
+
+
+def test_overwrite_keeps_what_is_there_until_the_inputs_are_read(run, corpus, tmp_path):
+    run(corpus(a=texts(5)))
+    bad = tmp_path / "bad.parquet"
+    bad.write_text("not Parquet")
+    with pytest.raises(DataError, match="not a Parquet file"):
+        run(bad, overwrite=True)
+    assert len(run.rows()) == 5
+
+
+def test_a_first_run_that_fails_does_not_block_the_folder(run, corpus, tmp_path):
+    bad = tmp_path / "bad.parquet"
+    bad.write_text("not Parquet")
+    with pytest.raises(DataError, match="not a Parquet file"):
+        run(bad)
+    (run.out / ".run.json.abcdefgh").mkdir()  # of a writer that was killed
+    assert run(corpus(a=texts(5)), k=3).counts["documents"] == 5
+    assert not (run.out / ".run.json.abcdefgh").exists()
+
+
+def test_workers_that_were_stopped_with_their_driver_have_not_died(run, corpus):
+    folder = corpus(a=texts(5))
+
+    def stopped(open, job, chunks):
+        journal = Journal(Layout(run.out).journal(chunks[0]), 0)
+        journal._write("begin", 0, 5)
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, engine=stopped)
+
+    def look(open, job, chunks):
+        assert Journal(Layout(run.out).journal(chunks[0]), 0).deaths(0, 5) == 0
+        yield from ()
+
+    run(folder, engine=look)
+    assert not Layout(run.out).stopped.exists()
+
+
 def test_a_receipt_that_does_not_fit_is_refused(run, corpus):
     folder = corpus(a=texts(5))
     run(folder)
@@ -119,6 +174,47 @@ def test_a_receipt_that_does_not_fit_is_refused(run, corpus):
     receipt.write_text(json.dumps({**value, "pipeline": "other"}))
     with pytest.raises(StateError, match="it is of another pipeline"):
         run(folder)
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"\xff", b"7"])
+@pytest.mark.parametrize("name", ["shards", "receipts"])
+def test_records_of_odd_shape_are_refused_with_a_way_out(run, corpus, name, content):
+    folder = corpus(a=texts(5))
+    run(folder)
+    (path,) = (run.out / name).iterdir()
+    path.write_bytes(content)
+    with pytest.raises((StateError, DataError), match=r"Delete it|--overwrite"):
+        run(folder)
+    path.unlink()
+    assert run(folder).counts["documents"] == 5
+
+
+def test_a_journal_of_odd_shape_is_as_good_as_none(run, corpus):
+    folder = corpus(a=texts(5))
+
+    def spoil(open, job, chunks):
+        journal = Layout(run.out).journal(chunks[0])
+        journal.parent.mkdir()
+        journal.write_bytes(b'\n{}\n[]\n7\n\xff\n["begin", 1]\n["begin", "a", null]')
+        yield from ()
+
+    run(folder, engine=spoil)
+    assert run(folder).counts == Counter(documents=5, linked=5)
+
+
+def test_a_time_limit_may_be_long(run, corpus):
+    assert run(corpus(a=texts(5)), timeout=1e12).counts["linked"] == 5
+
+
+def test_half_a_letter_in_an_error_is_escaped(run, corpus):
+    opened = run.open()
+
+    def link(docs):
+        raise ValueError("not \ud800")
+
+    run.open = lambda: opened._replace(link=link)
+    run(corpus(a=texts(1)))
+    assert run.failed()[0]["error"] == "not \ud800"
 
 
 def test_only_one_driver_at_a_time(run, corpus):
@@ -168,6 +264,67 @@ def test_a_model_that_does_not_answer_ends_the_run_and_condemns_nobody(run, corp
         run(folder, retries=0)
     assert run.failed() == []
     assert len(run.rows()) == 20
+
+
+@pytest.mark.parametrize("error", [ConfigError, StateError, MissingExtraError, OSError, MemoryError])
+def test_an_error_that_is_no_documents_fault_ends_the_run_and_condemns_nobody(run, corpus, error):
+    with pytest.raises(StateError if error is MemoryError else error, match=r"to blame|no memory left"):
+        run(corpus(a=texts(45, at_25=error.__name__)))
+    assert run.failed() == []
+    assert len(run.rows()) == 20
+
+
+def test_components_are_prepared_once_before_any_document(run, corpus, monkeypatch):
+    calls = []
+    opened = run.open()
+    monkeypatch.setattr(opened.nlp.get_pipe("ontolink_retriever"), "prepare", lambda: calls.append(1))
+    Worker(lambda: opened, run.job())
+    assert calls == [1]
+
+
+def test_a_killer_is_not_linked_after_another_batch_size(run, corpus):
+    folder = corpus(a=texts(20))
+
+    def die(open, job, chunks):
+        journal = run.out / "journals" / f"{chunks[0].name}.jsonl"
+        journal.parent.mkdir()
+        journal.write_text('\n["begin", 5, 6]' * 3)
+        yield from ()
+
+    run(folder, engine=die)
+    assert run(folder, batch_size=2).counts == Counter(documents=20, linked=19, failed=1)
+    assert [line["row"] for line in run.failed()] == [5]
+    assert 5 not in [row["row"] for row in run.rows()]
+
+
+def test_what_an_unfinished_chunk_has_set_aside_does_not_stay(run, corpus):
+    folder = corpus(a=texts(5))
+    run(folder)
+    (receipt,) = (run.out / "receipts").iterdir()
+    receipt.unlink()
+    (run.out / "failed").mkdir()
+    (run.out / "failed" / f"{receipt.stem}.jsonl").write_text("{}\n")
+    run(folder)
+    assert run.failed() == []
+
+
+def test_a_packed_document_that_kills_keeps_its_id_and_text(run, tmp_path):
+    nlp = spacy.blank("en")
+    docs = [nlp(text) for text in texts(3)]
+    docs[1].user_data["id"] = "mine"
+    path = tmp_path / "a.spacy"
+    DocBin(store_user_data=True, docs=docs).to_disk(path)
+
+    def die(open, job, chunks):
+        journal = run.out / "journals" / f"{chunks[0].name}.jsonl"
+        journal.parent.mkdir()
+        journal.write_text('\n["begin", 1, 2]' * 3)
+        yield from ()
+
+    run(path, engine=die)
+    run(path)
+    (line,) = run.failed()
+    assert (line["id"], line["text"], line["kind"]) == ("mine", docs[1].text, "Died")
 
 
 def test_a_model_that_raises_is_asked_again(run, corpus, waits):

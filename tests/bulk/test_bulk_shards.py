@@ -1,3 +1,5 @@
+import datetime
+import decimal
 import gzip
 import json
 
@@ -8,7 +10,7 @@ import spacy
 from spacy.tokens import DocBin, Span
 
 from spacy_ontolink.bulk import Job
-from spacy_ontolink.bulk.reading import Record, Unreadable, peek, read_chunk
+from spacy_ontolink.bulk.reading import Record, Unreadable, look, peek, read_chunk
 from spacy_ontolink.bulk.shards import Chunk, cut, find_shards
 from spacy_ontolink.errors import ConfigError, DataError
 
@@ -31,7 +33,7 @@ def job(tmp_path, **settings):
 
 def read(path, tmp_path, size=2, **settings):
     (shard,) = find_shards([str(path)], tmp_path / "out")
-    return [own for chunk in cut(shard, size, ["text"]) for own in read_chunk(chunk, job(tmp_path, **settings))]
+    return [own for chunk in cut(shard, size, "text") for own in read_chunk(chunk, job(tmp_path, **settings))]
 
 
 def test_files_folders_and_patterns_name_shards_once(tmp_path, jsonl):
@@ -113,7 +115,7 @@ def test_parquet_rows_across_row_groups(tmp_path, size):
     pq.write_table(table, path, row_group_size=4)
     (shard,) = find_shards([str(path)], tmp_path / "out")
     own = job(tmp_path, text="abstract", id="pmid")
-    records = [record for chunk in cut(shard, size, ["abstract"]) for record in read_chunk(chunk, own)]
+    records = [record for chunk in cut(shard, size, "abstract") for record in read_chunk(chunk, own)]
     assert [record.row for record in records] == list(range(10))
     assert [record.plain for record in records[:9]] == [{"text": f"text {n}", "id": str(n)} for n in range(9)]
     assert isinstance(records[9], Unreadable)
@@ -133,12 +135,12 @@ def test_parquet_without_the_column(tmp_path):
     pq.write_table(pa.table({"abstract": ["x"], "n": [1]}), path)
     (shard,) = find_shards([str(path)], tmp_path / "out")
     with pytest.raises(DataError, match="--text-column, one of: abstract, n"):
-        cut(shard, 10, ["text"])
+        cut(shard, 10, "text")
     with pytest.raises(DataError, match="'n' holds int64, not strings"):
-        cut(shard, 10, ["n"])
+        cut(shard, 10, "n")
     path.write_bytes(b"PAR1 or not")
     with pytest.raises(DataError, match="not a Parquet file"):
-        cut(shard, 10, ["text"])
+        cut(shard, 10, "text")
 
 
 @pytest.fixture
@@ -173,7 +175,134 @@ def test_peek(tmp_path, docbin, jsonl):
     assert peek(lines, job(tmp_path), nlp, number=2) == (False, None)
 
 
+def test_parquet_values_become_plain(tmp_path):
+    path = tmp_path / "a.parquet"
+    when = datetime.datetime(2020, 1, 1)
+    ids = [b"PMID1", b"\xff"]
+    pq.write_table(
+        pa.table({"text": ["milk", "milk"], "id": ids, "mentions": [[{"start": when, "end": 3}], None]}), path
+    )
+    bad, fine = read(path, tmp_path)
+    assert json.loads(json.dumps(bad.plain)) == {
+        "text": "milk", "id": "PMID1", "mentions": [{"start": str(when), "end": 3}],
+    }  # fmt: skip
+    assert fine.plain["id"] == "\ufffd"
+    numbers = pa.table(
+        {"text": ["milk"], "id": [decimal.Decimal("1.5")], "mentions": [[{"start": float("nan"), "end": 1.0}]]}
+    )
+    pq.write_table(numbers, path)
+    (bad,) = read(path, tmp_path)
+    assert (bad.plain["id"], bad.plain["mentions"]) == ("1.5", [{"start": "nan", "end": 1.0}])
+
+
+def test_a_parquet_text_that_is_not_utf_8_keeps_nobody_from_the_rest(tmp_path):
+    path = tmp_path / "a.parquet"
+    raw = pa.array([b"fine", b"\xff is not", b"fine"])
+    pq.write_table(pa.Table.from_arrays([raw.view(pa.string())], ["text"]), path)
+    records = read(path, tmp_path)
+    assert [type(own) for own in records] == [Record, Unreadable, Record]
+    assert records[1].plain == {"text": "\ufffd is not"}
+    assert "line 2: column 'text' is not UTF-8" in str(records[1].error)
+
+
+def test_a_damaged_page_sets_its_chunks_aside(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": [f"text {n} " + "x" * n for n in range(20)]})
+    pq.write_table(table, path, row_group_size=10, compression="zstd", use_dictionary=False, write_statistics=False)
+    column = pq.ParquetFile(path).metadata.row_group(1).column(0)
+    data = bytearray(path.read_bytes())
+    data[column.data_page_offset : column.data_page_offset + column.total_compressed_size] = b"\xff" * (
+        column.total_compressed_size
+    )
+    path.write_bytes(data)
+    records = read(path, tmp_path, size=10)
+    assert [type(own) for own in records] == [Record] * 10 + [Unreadable] * 10
+    assert [own.row for own in records] == list(range(20))
+
+
+def test_packed_documents_with_odd_notes_and_damaged_ones(tmp_path):
+    nlp = spacy.blank("en")
+    docs = [nlp("milk yield") for _ in range(3)]
+    docs[0].user_data["ontolink_given"] = 3
+    packed = DocBin(store_user_data=True, docs=docs)
+    packed.user_data[1] = b"\xc1\xc1"
+    packed.to_disk(tmp_path / "a.spacy")
+    first, damaged, _ = read(tmp_path / "a.spacy", tmp_path)
+    assert first.doc(nlp).user_data["ontolink_given"]["id"] == "1"
+    with pytest.raises(DataError):
+        damaged.doc(nlp)
+    (shard,) = find_shards([str(tmp_path / "a.spacy")], tmp_path / "out")
+    assert peek(shard, job(tmp_path), nlp) == (False, "sc")
+
+
+def test_names_of_files_that_are_long_or_not_utf_8(tmp_path):
+    path = tmp_path / ("ä" * 120 + ".jsonl")
+    path.write_text("{}")
+    (shard,) = find_shards([str(path)], tmp_path / "out")
+    assert len(shard.key.encode()) < 170
+    try:
+        (tmp_path / "\udcff.jsonl").write_text("{}")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        find_shards([str(tmp_path)], tmp_path.parent / "out")
+
+
+def test_an_empty_shard_decides_nothing(tmp_path, docbin, jsonl):
+    nlp = spacy.blank("en")
+    empty = tmp_path / "0.jsonl"
+    empty.write_text("\n[]\n")
+    shards = find_shards([str(empty), str(jsonl)], tmp_path / "out")
+    assert peek(shards[0], job(tmp_path), nlp) is None
+    assert look(shards, job(tmp_path), nlp) == (True, None)
+    assert look([], job(tmp_path), nlp) == (False, None)
+
+
+def test_a_group_that_no_document_has_is_refused(tmp_path, docbin):
+    (shard,) = find_shards([str(docbin)], tmp_path / "out")
+    with pytest.raises(DataError, match="no span group 'nosuch' in it; the groups are: sc"):
+        peek(shard, job(tmp_path, spans_key="nosuch"), spacy.blank("en"))
+    assert peek(shard, job(tmp_path, spans_key="sc"), spacy.blank("en"), number=2) == (False, "sc")
+
+
+def test_a_pattern_leaves_the_output_out(tmp_path, jsonl):
+    out = tmp_path / "out"
+    (out / "failed").mkdir(parents=True)
+    (out / "failed" / "x.jsonl").write_text("{}")
+    (shard,) = find_shards([str(tmp_path / "**" / "*.jsonl")], out)
+    assert shard.path == str(jsonl)
+    assert find_shards([str(tmp_path / "*")], out) == [shard]
+    with pytest.raises(ConfigError, match=r"x\.jsonl lies in the output folder"):
+        find_shards([str(out / "failed" / "x.jsonl")], out)
+
+
+def test_an_input_may_be_named_twice(tmp_path, jsonl):
+    folder = str(jsonl.parent)
+    assert len(find_shards([folder, folder, str(jsonl)], tmp_path / "out")) == 1
+
+
+def test_links_are_followed_but_not_in_circles(tmp_path, jsonl):
+    (tmp_path / "top").mkdir()
+    (tmp_path / "top" / "linked").symlink_to(jsonl.parent)
+    (jsonl.parent / "up").symlink_to(tmp_path / "top")
+    (shard,) = find_shards([str(tmp_path / "top")], tmp_path / "out")
+    assert shard.path == str(tmp_path / "top" / "linked" / "a.jsonl")
+
+
+def test_columns_that_are_not_there_or_there_twice(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["x"], "pmid": [1]}), path)
+    (shard,) = find_shards([str(path)], tmp_path / "out")
+    with pytest.raises(DataError, match="no column 'pmdi' for the id; give --id-column, one of: text, pmid"):
+        cut(shard, 10, "text", "pmdi")
+    pq.write_table(pa.Table.from_arrays([pa.array(["x"])] * 2, ["text", "text"]), path)
+    with pytest.raises(DataError, match="2 columns named 'text'"):
+        cut(shard, 10, "text")
+    with pytest.raises(ConfigError, match="'id' cannot be the column of two things"):
+        job(tmp_path, text="id")
+
+
 def test_chunks_go_through_plain_rows(jsonl, tmp_path):
     (shard,) = find_shards([str(jsonl)], tmp_path / "out")
-    chunk = cut(shard, 2, [])[1]
+    chunk = cut(shard, 2, "text")[1]
     assert Chunk.of_row(chunk.to_row()) == chunk

@@ -49,6 +49,25 @@ def test_bulk_finds_mentions_in_parquet(ontolink, ner_pipeline, tmp_path):
     assert (row["document"], row["row"], row["kb_id"], row["label"]) == ("7", 0, "T:1", "TRAIT")
 
 
+def test_a_run_in_which_every_document_failed_is_no_success(ontolink, pipeline, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": "1"}\nnot json\n')
+    out = tmp_path / "out"
+    result = ontolink("bulk", pipeline, tmp_path / "a.jsonl", out, "--engine", "local", "--workers", 1)
+    assert result.code == 2
+    *_, summary, line = result.err.splitlines()
+    assert "2 documents failed" in summary
+    assert "Not one of 2 document(s) was linked; the first failed with DataError: " in line
+
+
+def test_what_the_first_run_has_decided_holds_for_all(ontolink, pipeline, given, tmp_path):
+    out = tmp_path / "out"
+    assert ontolink("bulk", pipeline, given, out, "--engine", "local", "--workers", 1).code == 0
+    (given / "aaa.jsonl").write_text('{"id": "1", "text": "No mention."}\n')
+    again = ontolink("bulk", pipeline, given, out, "--engine", "local", "--workers", 1)
+    assert again.code == 0, again.err
+    assert "3 documents, 5 mentions (given)" in again.err
+
+
 def test_another_pipeline_is_refused(refused, ontolink, pipeline, ner_pipeline, given, tmp_path):
     out = tmp_path / "out"
     assert ontolink("bulk", pipeline, given, out, "--engine", "local", "--workers", 1).code == 0
@@ -62,6 +81,8 @@ def test_another_pipeline_is_refused(refused, ontolink, pipeline, ner_pipeline, 
     [
         (["--mentions", "ner"], "has no component that finds entities"),
         (["--retries", "-1"], "--retries"),
+        (["--engine", "local", "--gpus-per-worker", "1"], "is for --engine ray"),
+        (["--text-column", "id"], "cannot be the column of two things"),
         (["--spans-key", "sc"], "is not a .spacy file"),
     ],
 )
