@@ -44,8 +44,8 @@ or parents added to the projected rows.
 
 Spellings and numerals are folded, and abbreviations found as they are now, since training and development mentions of
 the NCBI disease corpus and of BC5CDR and held-out synonyms gained by it or lost nothing beyond chance; what each of
-these gains is in a section of its own. The test sets were run once, afterwards, for "Recall, without torch"; all other
-sections were measured before.
+these gains is in a section of its own. The test sets were run once, afterwards, for recall without torch, with MiniLM
+and of pipelines as built with MiniLM; speed was measured afterwards, too, and all else before.
 
 A hybrid's sentence encoder is aligned with the ontology's synonyms (`AlignedEncoder`). Rate, temperature and the least
 number of pairs were chosen on EXACT synonyms held out of HPO, CMO, VT and LPT, names of earlier releases, and training
