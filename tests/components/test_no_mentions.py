@@ -45,6 +45,12 @@ def test_another_span_group_is_there(ontology, caplog):
     assert "no span group 'ruelr'; the groups are: ruler" in told
 
 
+def test_groups_may_come_with_the_documents(ontology, caplog):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ontolink_retriever", config={"ontology": ontology, "spans_key": "given"})
+    assert warnings_of(nlp, caplog) == []
+
+
 def test_documents_without_mentions_by_chance_are_no_matter(ontology, caplog):
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "TRAIT", "pattern": "wool"}])
