@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from ..files import REBUILD, open_tensors, replacing, write_tensors
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors
+from .around import AroundEncoder, digest_of
 from .progress import handed_on
 from .projection import learn_alignment
 
@@ -25,7 +25,7 @@ PART, WEIGHTS = "encoder", "alignment.safetensors"
 _BLOCK = 65_536  # rows that are turned at a time, in single precision
 
 
-class AlignedEncoder:
+class AlignedEncoder(AroundEncoder):
     """Encodes as a dense encoder does, and maps its vectors linearly, as it learned from the ontology's synonyms.
 
     ``fit`` encodes all names, learns in seconds, without torch, a square matrix that brings the names of one entity
@@ -42,22 +42,12 @@ class AlignedEncoder:
 
     def _take(self, matrix: Floats2d) -> None:
         self._matrix = matrix
-        self._digest = hashlib.sha256(matrix.tobytes()).hexdigest()[:16]
+        self._digest = digest_of(matrix)
 
     @property
     def id(self) -> str:
         """A digest of the matrix, and the id of the dense encoder."""
         return f"aligned:{self._digest}({self.encoder.id})"
-
-    @property
-    def uses_context(self) -> bool:
-        """Whether the dense encoder reads the text around a mention."""
-        return getattr(self.encoder, "uses_context", False)
-
-    @property
-    def by_name(self) -> bool:
-        """Whether rows depend on names alone."""
-        return getattr(self.encoder, "by_name", False)
 
     def fit(self, kb: KnowledgeBase) -> None:
         """Fit the dense encoder, encode all names, and learn from them.

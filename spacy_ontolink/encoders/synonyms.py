@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from ..files import REBUILD, open_tensors, replacing, write_tensors
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Floats2d, Ints1d, Mention
 from ..vectors import Vectors, join
+from .around import AroundEncoder, digest_of
 from .projection import learn_projection
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PART, WEIGHTS = "encoder", "synonyms.safetensors"
 _LEARNT_FROM = 400_000  # entities
 
 
-class SynonymEncoder:
+class SynonymEncoder(AroundEncoder):
     """Encodes as a sparse encoder does, and beside that in a few dimensions that it learns from synonyms.
 
     ``fit`` learns a projection of the sparse block that brings the names of one entity together: trigrams of ``renal``
@@ -51,22 +51,12 @@ class SynonymEncoder:
 
     def _take(self, projection: Floats2d) -> None:
         self._projection = projection
-        self._digest = hashlib.sha256(projection.tobytes()).hexdigest()[:16]
+        self._digest = digest_of(projection)
 
     @property
     def id(self) -> str:
         """The weight, a digest of the projection, and the id of the sparse encoder."""
         return f"synonyms:{self.dimensions}:{self.weight:g}:{self._digest}({self.encoder.id})"
-
-    @property
-    def uses_context(self) -> bool:
-        """Whether the sparse encoder reads the text around a mention."""
-        return getattr(self.encoder, "uses_context", False)
-
-    @property
-    def by_name(self) -> bool:
-        """Whether rows depend on names alone."""
-        return getattr(self.encoder, "by_name", False)
 
     @property
     def n_blocks(self) -> int:
