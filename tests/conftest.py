@@ -3,6 +3,7 @@ import string
 from pathlib import Path
 
 import pytest
+from command_line import ontolink  # noqa: F401  (a fixture)
 from tiny_models import adapter, model_maker, qwen  # noqa: F401  (fixtures)
 
 from spacy_ontolink.kb import KnowledgeBase

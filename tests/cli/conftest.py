@@ -1,5 +1,4 @@
 import json
-from typing import NamedTuple
 
 import pytest
 import spacy
@@ -37,25 +36,6 @@ name: amount of milk
 is_obsolete: true
 replaced_by: T:2
 """
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def ontolink(capsys):
-    """Run the command line in this process."""
-
-    def run(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main([str(argument) for argument in arguments])
-        return Result(exit.value.code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from commands import COMMANDS
@@ -21,25 +20,6 @@ def files(tmp_path_factory) -> Path:
     rows = [{"id": str(n), "text": text, "mentions": [{"start": 0, "end": len(text)}]} for n, text in enumerate(texts)]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def ontolink(capsys):
-    """Run the command line in this process."""
-
-    def run(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main([str(argument) for argument in arguments])
-        return Result(exit.value.code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture(autouse=True)
