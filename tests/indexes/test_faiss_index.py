@@ -17,6 +17,7 @@ from spacy_ontolink.vectors import Vectors, join
 
 N_ENTITIES = 1500
 KINDS = [(kind, quantiser) for kind in ("flat", "hnsw", "ivf") for quantiser in ("none", "sq8", "pq")]
+KINDS += [("flat", "pq4"), ("ivf", "pq4")]
 
 
 def make_rows(kind="dense", n_entities=N_ENTITIES, seed=0):
@@ -151,10 +152,11 @@ def test_queries_of_nothing_find_nothing(kind, quantiser, block):
     assert (hits.entities[1] >= 0).all()
 
 
-def test_a_batch_changes_nothing():
+@pytest.mark.parametrize("quantiser", ["sq8", "pq4"])
+def test_a_batch_changes_nothing(quantiser):
     rows = make_rows()
     queries = some_queries(rows, 130)
-    index = built(rows, "ivf", "sq8")
+    index = built(rows, "ivf", quantiser)
     together = index.search(queries, 7)
     alone = [index.search(queries.take(slice(n, n + 1)), 7) for n in range(130)]
     np.testing.assert_array_equal(together.entities, np.vstack([hits.entities for hits in alone]))
@@ -184,6 +186,11 @@ def test_search_before_build():
 def test_senseless_settings(settings):
     with pytest.raises(ConfigError, match=next(iter(settings))):
         make_faiss_index(**settings)
+
+
+def test_a_graph_of_half_bytes_is_refused():
+    with pytest.raises(ConfigError, match=r"kind = 'hnsw' .* with quantiser 'pq4'"):
+        make_faiss_index("hnsw", "pq4")
 
 
 def test_parts_must_divide_the_dimensions():
@@ -304,10 +311,11 @@ def test_damage_is_named(tmp_path):
             make_faiss_index().from_disk(tmp_path, rows, N_ENTITIES)
 
 
-def test_the_same_seed_makes_the_same_index():
+@pytest.mark.parametrize("quantiser", ["pq", "pq4"])
+def test_the_same_seed_makes_the_same_index(quantiser):
     rows = make_rows()
     queries = some_queries(rows)
-    one, two = (built(rows, "ivf", "pq", nprobe=2).search(queries, 30) for _ in range(2))
+    one, two = (built(rows, "ivf", quantiser, nprobe=2).search(queries, 30) for _ in range(2))
     np.testing.assert_array_equal(one.rows, two.rows)
 
 
@@ -350,16 +358,17 @@ def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("block", ["dense", "hybrid"])
-def test_large_lists_stay_on_disk(tmp_path, monkeypatch, block):
+@pytest.mark.parametrize("quantiser", ["sq8", "pq4"])  # faiss maps no lists of the latter
+def test_large_lists_stay_on_disk(tmp_path, monkeypatch, block, quantiser):
     monkeypatch.setattr("spacy_ontolink.indexes.faiss_engine._MAPPED", 0)
     rows = make_rows(block)
     queries = some_queries(rows)
-    index = built(rows, "ivf", "sq8")
+    index = built(rows, "ivf", quantiser)
     index.to_disk(tmp_path / "one")
-    opened = make_faiss_index("ivf", "sq8").from_disk(tmp_path / "one", rows, N_ENTITIES)
+    opened = make_faiss_index("ivf", quantiser).from_disk(tmp_path / "one", rows, N_ENTITIES)
     opened.to_disk(tmp_path / "two")
     assert (tmp_path / "two" / "index.faiss").read_bytes() == (tmp_path / "one" / "index.faiss").read_bytes()
-    again = make_faiss_index("ivf", "sq8").from_disk(tmp_path / "two", rows, N_ENTITIES)
+    again = make_faiss_index("ivf", quantiser).from_disk(tmp_path / "two", rows, N_ENTITIES)
     for one in (opened, again, pickle.loads(pickle.dumps(opened))):
         np.testing.assert_array_equal(one.search(queries, 9).rows, index.search(queries, 9).rows)
 
