@@ -175,8 +175,8 @@ def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
     mapped = kind == "ivf" and path.stat().st_size > _MAPPED
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP if mapped else 0)
-        lists = faiss.downcast_InvertedLists(index.invlists) if mapped else None
-        if mapped := hasattr(lists, "prefetch_nthread"):  # not those of pq4, which are small
+        lists: Any = faiss.downcast_InvertedLists(index.invlists) if mapped else None
+        if mapped := hasattr(lists, "prefetch_nthread"):  # those of pq4 are read: they are small, and cannot be mapped
             lists.prefetch_nthread = 0  # reading ahead starts threads for every search
     except RuntimeError as error:
         reason = str(error).strip().rpartition("Error: ")[2]

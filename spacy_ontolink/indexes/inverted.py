@@ -75,7 +75,7 @@ class InvertedIndex:
     def propose(
         self, queries: Vectors, n_rows: int, allowed: Bools1d | None, others: Sequence[Ints1d]
     ) -> Iterator[tuple[Ints1d, Floats1d]]:
-        """Yield for each query the rows that an exact search would score, then other ones, and what n-grams say of them.
+        """Yield for each query the rows that it would score exactly, then others, and what rare n-grams say of them.
 
         Args:
             queries: Finite vectors, (B, D).

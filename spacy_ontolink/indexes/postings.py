@@ -144,7 +144,7 @@ class Postings:
             of_shard.fill(0)
         return np.concatenate(found), np.concatenate(scores), np.concatenate(scores_of_more)
 
-    def _spans(self, shard: int, ngrams: Ints1d) -> tuple[np.ndarray, np.ndarray]:
+    def _spans(self, shard: int, ngrams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the lists of some n-grams begin and stop in a shard."""
         places = shard * len(self.counts) + ngrams.astype(np.int64)
         return np.where(places > 0, self._ends[places - 1], 0), self._ends[places]

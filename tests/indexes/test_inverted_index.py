@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from spacy_ontolink import row_files
 from spacy_ontolink.errors import ConfigError, StateError
 from spacy_ontolink.files import open_tensors, write_tensors
-from spacy_ontolink import row_files
 from spacy_ontolink.indexes import inverted, masking, postings
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.inverted import make_inverted_index
