@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
-from spacy_ontolink.indexes import approximate
+from spacy_ontolink.indexes import approximate, faiss_index
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.faiss_index import make_faiss_index
 from spacy_ontolink.types import EntityRows, Index
@@ -345,16 +345,30 @@ def test_a_forked_child_searches_after_its_parent_did():
     assert subprocess.run(command, timeout=60, check=False).returncode == 0
 
 
-def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("kind", "quantiser"), [("flat", "none"), ("ivf", "sq8"), ("ivf", "pq4")])
+def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch, kind, quantiser):
     monkeypatch.setattr(approximate, "INVERTED_ROWS", 100)
     rows = make_rows("hybrid")
     queries = some_queries(rows)
-    index = built(rows, "flat")
+    index = built(rows, kind, quantiser)
     index.to_disk(tmp_path / "index")
     assert (tmp_path / "index" / approximate.BESIDE / "postings.safetensors").exists()
-    opened = make_faiss_index("flat", flat_below=100).from_disk(tmp_path / "index", rows, N_ENTITIES)
+    opened = make_faiss_index(kind, quantiser).from_disk(tmp_path / "index", rows, N_ENTITIES)
     for one in (index, opened):
         assert recall(one.search(queries, 10), exact_hits(rows, queries, 10)) > 0.99
+
+
+def test_few_of_the_proposed_rows_are_scored_exactly(monkeypatch):
+    """Those that are best by the n-grams that were looked up plus the dense part, which here are all that there are."""
+    monkeypatch.setattr(approximate, "INVERTED_ROWS", 100)
+    rows = make_rows("hybrid")
+    index = built(rows, "flat", checked=0)
+    rank, scored = index._scorer.rank, []
+    index._scorer.rank = lambda queries, proposed, k: scored.append(proposed.shape[1]) or rank(queries, proposed, k)
+    queries = some_queries(rows)
+    assert recall(index.search(queries, 10), exact_hits(rows, queries, 10)) == 1
+    assert scored
+    assert max(scored) < len(rows.owner) / 10
 
 
 @pytest.mark.parametrize("block", ["dense", "hybrid"])
@@ -391,3 +405,11 @@ def test_as_many_lists_are_visited_as_recall_takes():
     easy, hard = (built(some, "ivf", nlist=100, n_entities=4000) for some in (rows, rows._replace(vectors=noise)))
     assert 16 <= easy.describe()["nprobe"] < hard.describe()["nprobe"]
     assert hard.describe()["recall"] >= 0.99
+
+
+def test_no_more_lists_are_visited_than_add_to_recall(monkeypatch):
+    """What n-grams miss, for instance, no number of lists finds."""
+    recalls = {16: 0.9, 32: 0.95, 64: 0.9501}
+    monkeypatch.setattr(faiss_index.RecallCheck, "recall", lambda self, index: recalls[index._visited])
+    facts = built(make_rows(), "ivf", nlist=80).describe()
+    assert (facts["nprobe"], facts["recall"]) == (32, 0.95)
