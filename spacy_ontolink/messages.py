@@ -188,6 +188,7 @@ class ReaderMessages:
 
     BAD_BLOCK = "{path}: {block} is wrong: {faults}"
     OPTION_UNKNOWN = "There is no option '{option}' for what is read here; the options are: {known}"
+    BAD_FILTER = "--filter '{text}' is not of the form KIND=ID,… with one of these kinds: {kinds}"
     BAD_OPTION = "--option '{text}' is not of the form NAME=VALUE, such as languages=ENG,SPA"
     UNSORTED = (
         "{path}, line {line}: {cui} comes after {last}, but the file must be sorted by concept, as it was released: "
@@ -205,6 +206,9 @@ class CorpusMessages:
     NOT_BIOC = "{path} is not {format} that can be read: {reason}"
     NO_TEXT_BESIDE = "{path}: no text beside it; an annotation file of BRAT needs {text}"
     NO_ANNOTATIONS_IN = "{path} is a folder without .ann files, so it is no BRAT corpus; give the file in it"
+    NO_TEXTS_IN = (
+        "{path} is a folder without .ann files (BRAT) and without .txt files; name the files in it: {path}/*.jsonl"
+    )
     TO_UNKNOWN = "The name of {path} does not tell a format: give --to, one of {formats}"
     OUT_NOT_BRAT = (
         "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"

@@ -29,8 +29,13 @@ def link(
     pipeline: Annotated[
         str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
     ],
-    input: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Text, or a corpus of any format; - is standard input.")
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Texts, folders of .txt files, or corpora of any format; - is standard input. Of several, ids of "
+            "documents begin with the name of their file.",
+        ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="- is standard output, the default.")] = None,
     mentions: Annotated[
@@ -46,38 +51,40 @@ def link(
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy input [default: entities, else sc]")
     ] = None,
-    whole_file: Annotated[bool, typer.Option("--whole-file", help="Text: one document, not one per line.")] = False,
+    whole_file: Annotated[
+        bool, typer.Option("--whole-file", help="Text: one document per file, not per line.")
+    ] = False,
     links: Annotated[
         str, typer.Option(help="Web addresses on the HTML page: bioregistry, obo, or a pattern with {id} in it.")
     ] = "bioregistry",
 ) -> None:
     """Link the mentions in documents to the ontology of a pipeline."""
-    from ..documents import SPANS_KEY, Tally, document_writer, link_pattern, read_documents
+    from ..documents import SPANS_KEY, Tally, document_writer, find_inputs, link_pattern, read_inputs
     from ..errors import ConfigError, DataError, Errors
-    from .console import track
+    from .console import count, track
     from .mentions import choose, finder, run
     from .pipelines import adjust, load_pipeline
 
     start = time.perf_counter()
     link_pattern(links)
     output = None if output == STDOUT else output
-    if output and output.is_file() and input.is_file() and output.samefile(input):
+    found = find_inputs(inputs, from_)
+    if output and output.is_file() and any(path.is_file() and output.samefile(path) for path, _ in found):
         raise ConfigError(Errors.SAME_FILE.format(path=output))
+    named = str(inputs[0]) if len(inputs) == 1 else count(len(found), "file")
     format = format or _format_of(output)
     nlp = load_pipeline(pipeline)
     tally = Tally()
     wanted = mentions in (None, "given")
-    docs = read_documents(
-        input, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally, format=from_
-    )
+    docs = read_inputs(found, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally, format=from_)
     first = list(islice(docs, PEEK))
     if not first:
-        raise DataError(Errors.NO_DOCUMENTS.format(path=input))
+        raise DataError(Errors.NO_DOCUMENTS.format(path=named))
     mentions = mentions or choose(nlp, any(SPANS_KEY in doc.spans for doc in first))
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
     outcome = {"linked": 0, "NIL": 0}
-    title = f"Mentions in {input.name} linked by {Path(pipeline).name}"
+    title = f"Mentions in {inputs[0].name if len(inputs) == 1 else named} linked by {Path(pipeline).name}"
     with document_writer(output, format, spans_key=key, k=k, links=links, title=title, lang=nlp.lang) as write:
         for doc in run(nlp, track(chain(first, docs), "Linking"), find):
             spans = doc.ents if key is None else doc.spans.get(key, ())
@@ -86,7 +93,7 @@ def link(
             write(doc)
         if mentions == "given" and not tally.mentions:
             hint = " Find some with --mentions ner, noun-chunks or dictionary."
-            raise DataError(Errors.NO_MENTIONS.format(path=input, verb="link", hint=hint))
+            raise DataError(Errors.NO_MENTIONS.format(path=named, verb="link", hint=hint))
     _summarise(tally, outcome, mentions, time.perf_counter() - start, output)
 
 

@@ -112,6 +112,11 @@ def retriever(nlp: Language) -> Any:
     return nlp.get_pipe(retrievers(nlp)[0])
 
 
+def own_label(component: Any) -> str:
+    """Return a label that a retriever links, for mentions that nothing has labelled."""
+    return next(iter(component.settings.labels or ()), "")
+
+
 def language_models(nlp: Language) -> list[LLM]:
     """Return the language models that the components ask."""
     components: list[Any] = [nlp.get_pipe(name) for name in linkers(nlp)]

@@ -88,7 +88,7 @@ def make_service(nlp: Language, pipeline: str, mentions: Mentions | None, limits
     from ..service.app import Service
     from ..service.linking import Item, Linker
     from .mentions import choose, finder, run
-    from .pipelines import adjust, retrievers
+    from .pipelines import adjust, own_label, retriever, retrievers
 
     mentions = mentions or choose(nlp, False)
     key, find = finder(nlp, mentions, pipeline)
@@ -98,7 +98,7 @@ def make_service(nlp: Language, pipeline: str, mentions: Mentions | None, limits
         return run(nlp, docs, _unless_given(find, key), batch_size=limits.batch_size)
 
     facts = facts_of(nlp, pipeline, mentions)
-    linker = Linker(nlp, link)
+    linker = Linker(nlp, link, own_label(retriever(nlp)))
     linker([Item("warm", 1, whole=True)])
     components: list[Any] = [nlp.get_pipe(name) for name in retrievers(nlp)]
     k = min(component.settings.k for component in components)

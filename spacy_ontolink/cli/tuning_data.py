@@ -12,7 +12,7 @@ import numpy as np
 from ..components.spans import NIL
 from ..documents import GIVEN, SPANS_KEY, read_documents
 from ..errors import DataError, Errors
-from .pipelines import linkers
+from .pipelines import linkers, own_label
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -91,7 +91,7 @@ def held_out_dev(nlp: Language, retriever: Any, limit: int, seed: int) -> Dev:
     found = hold_out(retriever.space, limit, seed)
     if not found.mentions:
         raise DataError(Errors.NO_SYNONYMS.format(name=retriever.kb.name))
-    label = next(iter(retriever.settings.labels or ()), "")
+    label = own_label(retriever)
     docs = []
     for text, _ in found.mentions:
         doc = nlp.make_doc(text)
