@@ -238,6 +238,10 @@ class EvaluationMessages:
         " It looks like the output of 'ontolink link', whose 'kb_id' is an answer; gold ids stand in 'kb_ids' of each "
         "mention."
     )
+    ANSWERS_NOT_GOLD = (
+        "{path}: its ids are the answers of a pipeline, as 'ontolink link' writes them, and no gold ids. Give the "
+        "annotated file; if someone has checked these, make them gold with: ontolink convert {path} gold.jsonl"
+    )
     OTHER_MENTIONS = (
         "{path} was measured on other data, so the runs cannot be compared: {reason}. Measure both on one file."
     )

@@ -133,7 +133,7 @@ def measure_all(
     from .pipelines import adjusted, retriever
 
     data, tally, linker = Path(data), Tally(), retriever(nlp)
-    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format))
+    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format, gold=True))
     given = [mention for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     if not docs:
         raise DataError(Errors.NO_DOCUMENTS.format(path=data))

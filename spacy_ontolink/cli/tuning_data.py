@@ -45,7 +45,7 @@ def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int, f
     Raises:
         DataError: The file cannot be used, or no mention that the retriever links has a gold id that is known.
     """
-    docs, labels = list(read_documents(path, nlp, format=format)), retriever.settings.labels
+    docs, labels = list(read_documents(path, nlp, format=format, gold=True)), retriever.settings.labels
     ids = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     given = [span.label_ for doc in docs for span in doc.spans.get(SPANS_KEY, ())]
     own = np.array([labels is None or label in labels for label in given], bool)
