@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 import spacy
@@ -5,6 +7,10 @@ import spacy
 from spacy_ontolink.registry import registry
 from spacy_ontolink.report import chain_of, explain
 from spacy_ontolink.types import Reformulation
+
+BROWSER = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 
 TERMS = """format-version: 1.2
 ontology: toy
@@ -75,6 +81,18 @@ class FixedReformulator:
 
     def from_disk(self, path):
         return self
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser; tests that need one are skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    if BROWSER is None:
+        pytest.skip("needs a browser: apt-get install chromium")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)
