@@ -12,6 +12,7 @@ class FileMessages:
     OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
     NO_CHECKSUMS = "{path} has no checksums to verify: give a saved pipeline, entity space or knowledge base."
     BAD_SAVED_CONFIG = "{path} cannot be used ({reason}). Mend it, or build again: {rebuild}"
+    BAD_SAVED_BLOCK = "{error}. Mend it, or build again: {rebuild}"
     FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
 
 
