@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import DataError, Errors
+from .options import Links, Pipeline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,9 +26,7 @@ _BRACKETS = re.compile(r"\[\[|\]\](?!\])")
 
 
 def explain(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     text: Annotated[str, typer.Argument(metavar="TEXT", help='Such as "It has a [[high fat percentage]]."')],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a page (HTML), too.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates to show.")] = 10,
@@ -35,9 +34,7 @@ def explain(
         str | None, typer.Option(help="The retriever to ask, if the pipeline has several [default: the only one]")
     ] = None,
     label: Annotated[str, typer.Option(help="Label of the mentions, for pipelines that go by it.")] = "",
-    links: Annotated[
-        str, typer.Option(help="Web addresses on the page: bioregistry, obo, or a pattern with {id} in it.")
-    ] = "bioregistry",
+    links: Links = "bioregistry",
 ) -> None:
     """Show why the mention marked with [[ ]] got its id.
 

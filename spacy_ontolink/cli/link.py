@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .convert import From
-from .mentions import Mentions
+from .options import From, Links, MentionsFrom, Pipeline
 
 if TYPE_CHECKING:
     from ..documents import Tally
@@ -26,9 +25,7 @@ _DEVICES = Path("/dev")
 
 
 def link(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     inputs: Annotated[
         list[Path],
         typer.Argument(
@@ -38,13 +35,7 @@ def link(
         ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="- is standard output, the default.")] = None,
-    mentions: Annotated[
-        Mentions | None,
-        typer.Option(
-            help="Where mentions come from [default: the input's, if one of its first 64 documents has any, else the "
-            "pipeline's entities, else names]"
-        ),
-    ] = None,
+    mentions: MentionsFrom = None,
     format: Annotated[Format | None, typer.Option(help="[default: by the name of --output, else jsonl]")] = None,
     from_: From = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates to write for each mention (jsonl).")] = 5,
@@ -54,9 +45,7 @@ def link(
     whole_file: Annotated[
         bool, typer.Option("--whole-file", help="Text: one document per file, not per line.")
     ] = False,
-    links: Annotated[
-        str, typer.Option(help="Web addresses on the HTML page: bioregistry, obo, or a pattern with {id} in it.")
-    ] = "bioregistry",
+    links: Links = "bioregistry",
 ) -> None:
     """Link the mentions in documents to the ontology of a pipeline."""
     from ..documents import SPANS_KEY, Tally, document_writer, find_inputs, link_pattern, read_inputs

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from .options import Pipeline
+
 
 def search(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     text: Annotated[str, typer.Argument(metavar="TEXT", help='A mention, such as "fat percentage".')],
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 10,
     component: Annotated[

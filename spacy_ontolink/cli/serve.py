@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .mentions import Mentions
+from .options import Pipeline
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -23,9 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def serve(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     host: Annotated[str, typer.Option(help="Address to listen on; only this machine can reach the default.")] = (
         "127.0.0.1"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,7 +116,8 @@ def make_hybrid_encoder(dense: Encoder, lexical: Encoder | None = None, weight: 
         lexical: An encoder of n-grams; null for the retriever's default one.
         weight: Share of the dense one in the cosine, from 0 to 1.
     """
-    return HybridEncoder(lexical or SynonymEncoder(LexicalEncoder()), dense, weight=weight)
+    default: Any = SynonymEncoder(LexicalEncoder())
+    return HybridEncoder(lexical or default, dense, weight=weight)
 
 
 def _check_aligned(lexical: EntityRows, dense: EntityRows) -> None:
