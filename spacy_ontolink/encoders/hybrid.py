@@ -117,7 +117,7 @@ def make_hybrid_encoder(dense: Encoder, lexical: Encoder | None = None, weight: 
         weight: Share of the dense one in the cosine, from 0 to 1.
     """
     default: Any = SynonymEncoder(LexicalEncoder())
-    return HybridEncoder(lexical or default, dense, weight=weight)
+    return HybridEncoder(default if lexical is None else lexical, dense, weight=weight)
 
 
 def _check_aligned(lexical: EntityRows, dense: EntityRows) -> None:

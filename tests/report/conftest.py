@@ -3,6 +3,7 @@ import shutil
 import numpy as np
 import pytest
 import spacy
+from toy import BF, FAT, TRAIT, below, obo, term
 
 from spacy_ontolink.registry import registry
 from spacy_ontolink.report import chain_of, explain
@@ -12,46 +13,15 @@ BROWSER = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
 
-TERMS = """format-version: 1.2
-ontology: toy
-
-[Term]
-id: T:0
-name: trait
-
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-synonym: "BF" RELATED []
-is_a: T:0
-
-[Term]
-id: T:3
-name: yield trait
-is_a: T:0
-
-[Term]
-id: T:2
-name: milk yield
-is_a: T:3
-
-[Term]
-id: T:4
-name: egg yield
-is_a: T:3
-
-[Term]
-id: T:5
-name: <script>alert("fat")</script> & milk
-synonym: "milky" BROAD []
-is_a: T:3
-
-[Term]
-id: X:9
-name: breast feeding
-synonym: "BF" EXACT []
-"""
+TERMS = obo(
+    TRAIT,
+    term(*FAT, BF, below("T:0")),
+    term("T:3", "yield trait", below("T:0")),
+    term("T:2", "milk yield", below("T:3")),
+    term("T:4", "egg yield", below("T:3")),
+    term("T:5", '<script>alert("fat")</script> & milk', 'synonym: "milky" BROAD []', below("T:3")),
+    term("X:9", "breast feeding", 'synonym: "BF" EXACT []'),
+)
 
 
 class FeedingReranker:
