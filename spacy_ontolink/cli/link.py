@@ -72,13 +72,13 @@ def link(
     mentions = mentions or choose(nlp, any(SPANS_KEY in doc.spans for doc in first))
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
-    outcome = {"linked": 0, "NIL": 0}
+    outcome = {"linked": 0, "NIL": 0, "not looked up": 0}
     title = f"Mentions in {inputs[0].name if len(inputs) == 1 else named} linked by {Path(pipeline).name}"
     with document_writer(output, format, spans_key=key, k=k, links=links, title=title, lang=nlp.lang) as write:
         for doc in run(nlp, track(chain(first, docs), "Linking"), find):
             spans = doc.ents if key is None else doc.spans.get(key, ())
             for span in spans:
-                outcome["NIL" if span.kb_id_ in ("", "NIL") else "linked"] += 1
+                outcome[{"": "not looked up", "NIL": "NIL"}.get(span.kb_id_, "linked")] += 1
             write(doc)
         if mentions == "given" and not tally.mentions:
             hint = " Find some with --mentions ner, noun-chunks or dictionary."
@@ -112,8 +112,7 @@ def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: f
     parts = [
         f"{count(tally.documents, 'document')}, {count(total, 'mention')} ({mentions}): {outcome['linked']:,} linked"
     ]
-    if outcome["NIL"]:
-        parts.append(f"{outcome['NIL']:,} NIL")
+    parts += [f"{outcome[kind]:,} {kind}" for kind in ("NIL", "not looked up") if outcome[kind]]
     if tally.mentions and mentions != "given":
         parts.append(f"{tally.mentions:,} of the input left aside (--mentions given takes them)")
     if tally.expanded:

@@ -95,6 +95,14 @@ def test_ner_is_the_choice_where_there_is_one(ontolink, ner_pipeline, notes):
     assert "(ner)" in result.err
 
 
+def test_mentions_that_nobody_looked_up_are_no_nil(ontolink, toy, ner_pipeline, notes, tmp_path):
+    base = toy.parent / "base"
+    assert ontolink("build", toy, tmp_path / "other", "--base-model", base, "--labels", "OTHER").code == 0
+    result = ontolink("link", tmp_path / "other", notes)
+    assert "1 mention (ner): 0 linked, 1 not looked up;" in result.err
+    assert "NIL" not in result.err
+
+
 def test_dictionary_instead_of_ner(ontolink, ner_pipeline, notes):
     result = ontolink("link", ner_pipeline, notes, "--mentions", "dictionary")
     assert links(result.out) == [[("Fat percentage", "T:1")], [("milk yield", "T:2")]]
