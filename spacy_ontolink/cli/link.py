@@ -57,12 +57,12 @@ def link(
     start = time.perf_counter()
     link_pattern(links)
     output = None if output == STDOUT else output
+    nlp = load_pipeline(pipeline)
     found = find_inputs(inputs, from_)
     if output and output.is_file() and any(path.is_file() and output.samefile(path) for path, _ in found):
         raise ConfigError(Errors.SAME_FILE.format(path=output))
     named = str(inputs[0]) if len(inputs) == 1 else count(len(found), "file")
     format = format or _format_of(output)
-    nlp = load_pipeline(pipeline)
     tally = Tally()
     wanted = mentions in (None, "given")
     docs = read_inputs(found, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally, format=from_)

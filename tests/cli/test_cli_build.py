@@ -56,7 +56,8 @@ def test_what_is_linked_is_narrowed(ontolink, toy, tmp_path):
     assert ids[1] != "T:0"  # its name, but above the branches
 
 
-def test_a_filter_of_an_unknown_branch(refused, toy, tmp_path):
+def test_a_filter_of_an_unknown_branch_is_refused_before_encoding(refused, toy, tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy_ontolink.components.pipe.OntologyRetriever.initialize", None)
     assert "X:9" in refused("build", toy, tmp_path / "out", "--filter", "branches=X:9")
     assert not (tmp_path / "out").exists()
 
