@@ -36,7 +36,8 @@ def find_inputs(paths: Sequence[Path], format: str | None = None) -> list[Input]
     for path in paths:
         if path != STDIN and not path.exists():
             raise DataError(Errors.INPUT_MISSING.format(path=path))
-        for input in _texts_in(path, len(paths) > 1) if _is_of_texts(path, format) else [Input(path, path.name)]:
+        own = [Input(path, path.name or path.resolve().name)]  # that of "." is empty
+        for input in _texts_in(path, len(paths) > 1) if _is_of_texts(path, format) else own:
             # The two files of a pair of BRAT are one input.
             pair = input.path.suffix == ".ann" and input.path.with_suffix(".txt")
             found.setdefault((pair or input.path).resolve(), input)
@@ -71,4 +72,4 @@ def _texts_in(folder: Path, named: bool) -> Iterator[Input]:
     texts = [(file, name) for file, name in inner if not any(part.startswith(".") for part in name.parts)]
     if not texts:
         raise DataError(Errors.NO_TEXTS_IN.format(path=folder))
-    yield from (Input(file, (folder.name / name if named else name).as_posix()) for file, name in texts)
+    yield from (Input(file, (folder.resolve().name / name if named else name).as_posix()) for file, name in texts)

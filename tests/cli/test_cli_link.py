@@ -266,12 +266,15 @@ def folder(tmp_path):
     return folder
 
 
-def test_a_folder_of_texts(ontolink, pipeline, folder, notes):
+def test_a_folder_of_texts(ontolink, pipeline, folder, notes, monkeypatch):
     assert ids(ontolink("link", pipeline, folder).out) == ["b.txt:1", "b.txt:3", "more/a.txt.gz:1"]
     assert ids(ontolink("link", pipeline, folder, "--whole-file").out) == ["b.txt", "more/a.txt.gz"]
     several = ontolink("link", pipeline, folder, folder / "b.txt", notes, "--whole-file")
     assert ids(several.out) == ["folder/b.txt", "folder/more/a.txt.gz", "notes.txt"]
     assert "3 documents" in several.err
+    monkeypatch.chdir(folder)
+    here = ontolink("link", pipeline, ".", notes, "--whole-file")
+    assert ids(here.out) == ["folder/b.txt", "folder/more/a.txt.gz", "notes.txt"]
 
 
 def test_the_texts_of_a_folder_of_brat(ontolink, pipeline, folder):
