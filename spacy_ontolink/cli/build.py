@@ -19,6 +19,7 @@ _SETTINGS = (
     "encoder",
     "hybrid",
     "weight",
+    "definitions",
     "index",
     "store",
     "pooling",
@@ -46,6 +47,10 @@ def build(
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
     weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.6,
+    definitions: Annotated[
+        bool,
+        typer.Option("--definitions", help="Compare mentions with definitions, too: higher recall at twice the cost."),
+    ] = False,
     index: Annotated[
         Index,
         typer.Option(help="exact; approximate: inverted for lexical, hnsw and ivf for dense vectors; auto: by size."),
@@ -114,7 +119,10 @@ def build(
     check_free(out, overwrite)
     if config:
         _refuse(context, _SETTINGS, f"--config {config}")
-    parts = {"encoder": describe_encoder(encoder, hybrid, weight), "index": _index(index, store)}
+    block = describe_encoder(encoder, hybrid, weight)
+    if definitions:
+        block = {"@ontolink_encoders": "spacy-ontolink.DefinitionEncoder.v1", "encoder": block}
+    parts = {"encoder": block, "index": _index(index, store)}
     settings = {
         **{"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, "threshold": threshold},
         **{"labels": _listed(labels) or None, "filters": _filters(filter), **parts},

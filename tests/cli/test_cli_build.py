@@ -339,6 +339,16 @@ def test_encoder_blocks():
     assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["encoder"]["model"]) == (0.3, lexical, "a/b")
 
 
+def test_definitions_are_compared_on_request(ontolink, tmp_path):
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("id\tname\tdefinition\nX:1\texcessive thirst\tmuch drinking\nX:2\tdrinking\t\n", "utf-8")
+    rows = []
+    for folder, options in (("plain", ()), ("defined", ("--definitions",))):
+        assert ontolink("build", terms, tmp_path / folder, *options).code == 0
+        rows.append(spacy.load(tmp_path / folder).get_pipe("ontolink_retriever").space.rows.owner.tolist())
+    assert rows == [[0, 1], [0, 0, 1]]
+
+
 def test_annotated_mentions_become_names(ontolink, toy, tmp_path):
     mention = {"start": 0, "end": 5, "kb_ids": ["T:2"]}
     names = tmp_path / "train.jsonl"
