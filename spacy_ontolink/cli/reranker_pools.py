@@ -77,7 +77,7 @@ def read_pools(
     golds: list[Golds] = []
     docs: list[Doc] = []
     facts = {"mentions": 0, "without_gold": 0, "with_unknown_gold_only": 0}
-    for doc in (doc for path in paths for doc in read_documents(path, nlp)):
+    for doc in (doc for path in paths for doc in read_documents(path, nlp, gold=True)):
         docs.append(doc)
         golds.append(_golds(doc, retriever.kb, facts))
     if not any(golds):
