@@ -30,7 +30,8 @@ whole documents; in the sets without documents, each mention is one.
 All methods ran set by set, one after the other, while the machine did other work: take ratios of time as rough. Not
 raced: xMEN, whose n-grams are scispaCy's code; QuickUMLS, which reads UMLS files only, and whose matcher is SimString;
 text2term, PolyFuzz and string-grouper, TF-IDF of character n-grams like the row that is there; MedCAT, which finds its
-own mentions; SapBERT, KRISSBERT and zshot, whose weights could not be had; spaCy's own linker, which needs annotated data."""
+own mentions; SapBERT, KRISSBERT and zshot, whose weights could not be had; spaCy's own linker, which needs annotated
+data."""
 
 
 def counterpart(method: str) -> str:
