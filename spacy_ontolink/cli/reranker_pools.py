@@ -15,7 +15,7 @@ from ..components.stage import Item
 from ..documents import GIVEN, SPANS_KEY, read_documents
 from ..errors import DataError, Errors
 from ..prompts.entity_text import EntityTexts
-from ..space import CandidateScores, Pooling
+from ..space import CandidateScores, Pooling, Query
 from ..training.reranker_data import Pool
 from ..training.reranker_settings import PoolSettings
 from ..types import Floats2d, Ints2d
@@ -59,8 +59,8 @@ def read_pools(
 ) -> Pools:
     """Look the mentions of files up, as a reranker in this pipeline would see them.
 
-    Candidates are in the order of the surface stage, or else of the retriever; their surface scores are those of the
-    surface stage, or else what the retriever's own rows and weights give.
+    Candidates are in the order of the surface stage, or else of the retriever. Their surface scores, which say how hard
+    a negative is, are cosines (PILOT, section 3.2): with the stage's weights and pooling, or else the retriever's.
 
     Args:
         nlp: The pipeline; only this retriever is enabled.
@@ -148,21 +148,22 @@ def _pools(retriever: Any, found: Sequence[tuple[Item, list[int]]], settings: Po
     table = np.full((len(rows), max(map(len, rows))), -1, np.int32)
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
-    scores = _surface(retriever, [item for item, _ in found], table)
-    by_surface = any(stage.view == "surface" for stage in retriever.stages)
-    for (item, gold), candidates, surface in zip(found, numbers, scores, strict=True):
+    stage = next((stage for stage in retriever.stages if stage.view == "surface"), None)
+    n_context, n_sents = retriever.n_context, retriever.settings.n_sents
+    queries = [query_of(item.mention(n_context, n_sents), item.answer.texts) for item, _ in found]
+    scores = _surface(retriever, stage, queries, table)
+    width = max(map(len, numbers))
+    places = np.arange(width) < np.array([len(own) for own in numbers])[:, None]
+    ranks = stage.scores(queries, np.where(places, table[:, :width], -1)) if stage else np.zeros(places.shape)
+    for (item, gold), candidates, surface, rank in zip(found, numbers, scores, ranks, strict=True):
         own, of_gold = surface[: len(candidates)], surface[len(candidates) : len(candidates) + len(gold)]
-        order = np.argsort(-own, kind="stable") if by_surface else np.arange(len(own))
-        order = order[: settings.k]
+        order = np.argsort(-rank[: len(candidates)], kind="stable")[: settings.k]
         mention = item.mention(settings.n_context, settings.n_sents)
         yield Pool(mention, candidates[order], own[order], np.array(gold, np.int32), of_gold)
 
 
-def _surface(retriever: Any, items: Sequence[Item], entities: Ints2d) -> Floats2d:
+def _surface(retriever: Any, stage: Any, queries: Sequence[Query], entities: Ints2d) -> Floats2d:
     """Return surface scores, (B, K)."""
-    stage = next((stage for stage in retriever.stages if stage.view == "surface"), None)
-    settings = (stage or retriever).settings
+    settings = stage.resolved if stage else retriever.settings
     pooling = Pooling(settings.name_pooling, settings.pooling) if stage else None
-    n_context, n_sents = retriever.n_context, retriever.settings.n_sents
-    queries = [query_of(item.mention(n_context, n_sents), item.answer.texts) for item in items]
     return CandidateScores(retriever.space, queries, entities, pooling).mixed(settings.weights)
