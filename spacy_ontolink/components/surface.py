@@ -67,7 +67,7 @@ class SurfaceReranker(Stage):
     ) -> None:
         super().__init__(name, upstream, batch_size, nlp)
         self.settings = settings
-        self._wording: "Wording | None" = None
+        self._wording: Wording | None = None
 
     @property
     def reads_reformulations(self) -> bool:
@@ -103,10 +103,11 @@ class SurfaceReranker(Stage):
         if self.provider is not None:
             self.wording.to_disk(path)
 
-    def _load(self, path: Path) -> None:
+    def _load(self, path: Path) -> object:
         from ..space import Wording
 
         self._wording = Wording.from_disk(path) if path.exists() else None  # a folder of an earlier version has none
+        return self._wording or self
 
     def revise(self, items: Sequence[Item]) -> list[Answer | None]:
         """Score each distinct mention's candidates."""
@@ -126,7 +127,7 @@ class SurfaceReranker(Stage):
         ]
 
     def scores(self, queries: "Sequence[Query]", candidates: Ints2d) -> Floats2d:
-        """Score the candidates of queries, in the retriever's order, (B, K), padded with -1; -inf where there is none."""
+        """Score the candidates of queries, in the retriever's order and padded with -1, (B, K); -inf for none."""
         from ..space import CandidateScores, Pooling
 
         settings, space = self.resolved, self.provider.space

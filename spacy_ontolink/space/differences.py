@@ -73,10 +73,10 @@ class Vocabulary:
 def differences(vocabulary: Vocabulary, mentions: Sequence[WordSet], names: Sequence[WordSet]) -> sp.csr_matrix:
     """Compare pairs of word sets, of a mention and of a name, (P, BUCKETS).
 
-    Words that are equal, or forms of one word, are matched. Features by meaning are, for mention and for name, the share
-    of characters in words without a match, whether one of these is a number, and how many they are; then how unlike the
-    matched forms are, and whether nothing is without a match. Each word without a match is one more feature, by side,
-    and so is each pair of such words: what was said in place of what.
+    Words that are equal, or forms of one word, are matched. Features by meaning are, for mention and for name, the
+    share of characters in words without a match, whether one of these is a number, and how many they are; then how
+    unlike the matched forms are, and whether nothing is without a match. Each word without a match is one more feature,
+    by side, and so is each pair of such words: what was said in place of what.
     """
     blocks = [
         _differences(vocabulary, mentions[start : start + _PAIRS], names[start : start + _PAIRS])

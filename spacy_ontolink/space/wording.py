@@ -9,10 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from ..errors import StateError
 from ..files import open_tensors, write_tensors
 from ..kb import KnowledgeBase
-from ..types import Floats1d, Floats2d, Ints1d, Ints2d
+from ..types import Floats1d, Floats2d, Ints2d
 from .differences import BUCKETS, PLAIN, WordSet, WordSets, differences
 from .entity_space import EntitySpace
 from .retrieval import Query
@@ -51,7 +50,9 @@ class Wording:
             return cls(kb.hash, None)
         near = space.search(rows.vectors.take(drawn), _POOL).entities
         names, compared = _Names(kb), _Pairs()
-        for text, own, entities in zip(kb.texts_of(rows.name[drawn]), rows.owner[drawn].tolist(), near.tolist(), strict=True):
+        for text, own, entities in zip(
+            kb.texts_of(rows.name[drawn]), rows.owner[drawn].tolist(), near.tolist(), strict=True
+        ):
             wanted = names.sets(text)
             others = [name for name in names.of(own) if name != wanted][:_PER_ENTITY]
             if wanted and others:
