@@ -130,7 +130,8 @@ class SurfaceReranker(Stage):
         """Score the candidates of queries, in the retriever's order and padded with -1, (B, K); -inf for none."""
         from ..space import CandidateScores, Pooling
 
-        settings, space = self.resolved, self.provider.space
+        settings: Any = self.resolved  # of which none is None
+        space = self.provider.space
         by_row = CandidateScores(space, queries, candidates, Pooling(settings.name_pooling, settings.pooling))
         added = None
         if settings.wording:

@@ -64,7 +64,8 @@ class CrossEncoderTask(RerankerTask):
     ) -> None:
         super().__init__(pools, describe, negatives, settings, tick)
         folder = ModelFolder.open(find_model(model.base)).path
-        if not (folder / HEAD).is_file():
+        self.begun = not (folder / HEAD).is_file()
+        if self.begun:
             scratch = Path(tempfile.mkdtemp(prefix="ontolink-"))
             weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)  # weights may be mapped from it
             start_network(str(folder), scratch / "begun", self.make, settings.seed)

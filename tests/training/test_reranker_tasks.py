@@ -220,7 +220,7 @@ def test_negatives_are_mined_anew_with_the_weights_as_they_are(make, kind):
     def worst():
         names = {text.name: number for number, text in enumerate(TEXTS)}
         found = {}
-        for item in task.start_epoch(0):
+        for item in task.start_epoch(1):
             if kind != "yes-no":
                 found[item.mention] = item.entities[1]
             elif not item.right:
@@ -244,6 +244,15 @@ def test_negatives_are_mined_anew_with_the_weights_as_they_are(make, kind):
     assert told == [(4, 4)] * 2
 
 
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_head_that_has_learned_nothing_takes_the_errors_of_the_surface(make, kind):
+    told = []
+    task = make(kind, Negatives(n=1, n_semi_hard=0), tick=lambda *numbers: told.append(numbers))
+    first = {p.mention: next(n for n in p.candidates.tolist() if n) for p in task.pools}
+    assert {item.mention: item.entities[1] for item in task.start_epoch(0)} == first
+    assert not told
+
+
 def test_out_of_memory_while_mining_names_the_setting(make, monkeypatch):
     task = make("cross-encoder")
 
@@ -252,7 +261,7 @@ def test_out_of_memory_while_mining_names_the_setting(make, monkeypatch):
 
     monkeypatch.setattr(task.reranker, "score", score)
     with pytest.raises(ConfigError, match=r"Lower model\.scoring_batch"):
-        task.start_epoch(0)
+        task.start_epoch(1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
