@@ -74,12 +74,16 @@ def _descend(
 ) -> Floats2d:
     """Minimise the cross-entropy by AdaGrad; the rate falls to zero over the second half."""
     matrix, squares = start.copy(), np.full_like(start, 1e-8)
+    place = np.zeros(names.shape[1], np.int32)
     for done, left, right in pairs.batches(random, least):
         one, other = names[left], names[right]
         used: np.ndarray | slice = slice(None)
         if sp.issparse(names):
-            used = np.unique(np.concatenate([one.indices, other.indices]))  # of no other n-gram is there a gradient
-            one, other = _narrow(one, used), _narrow(other, used)
+            place[:] = 0
+            place[one.indices] = place[other.indices] = 1
+            used = np.flatnonzero(place)  # of no other n-gram is there a gradient
+            place[used] = np.arange(len(used))
+            one, other = _narrow(one, place, len(used)), _narrow(other, place, len(used))
         gradient = _gradient(matrix[used], one, other, owner[left], owner[right], np.float32(temperature))
         summed = squares[used] + gradient * gradient
         squares[used] = summed
@@ -122,10 +126,9 @@ class _Pairs:
             yield start / total, left, right
 
 
-def _narrow(names: sp.csr_matrix, used: np.ndarray) -> sp.csr_matrix:
-    """Leave out the columns that are not ``used``, which are all zero."""
-    columns = np.searchsorted(used, names.indices).astype(np.int32)
-    return sp.csr_matrix((names.data, columns, names.indptr), shape=(names.shape[0], len(used)))
+def _narrow(names: sp.csr_matrix, place: np.ndarray, width: int) -> sp.csr_matrix:
+    """Move each column to its place; those without one are all zero."""
+    return sp.csr_matrix((names.data, place[names.indices], names.indptr), shape=(names.shape[0], width))
 
 
 def _gradient(

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from spacy_ontolink.encoders import projection
 from spacy_ontolink.encoders.definitions import DefinitionEncoder
 from spacy_ontolink.encoders.hybrid import HybridEncoder
 from spacy_ontolink.encoders.lexical import LexicalEncoder, make_lexical_encoder
@@ -158,3 +159,23 @@ def test_of_many_entities_some_are_learned_from(kb, monkeypatch):
     some.fit(kb)
     assert some.n_blocks == 2 and some.id != whole.id
     assert some.encode_entities(kb).vectors.dims == whole.encode_entities(kb).vectors.dims
+
+
+def test_a_step_goes_down_the_cross_entropy():
+    random = np.random.default_rng(0)
+    left, right = (csr_matrix(random.random((5, 7), np.float32)) for _ in range(2))
+    matrix = random.standard_normal((7, 3)).astype(np.float32)
+    owner, temperature = np.arange(5), np.float32(0.5)
+
+    def loss(matrix):
+        one, other = (names @ matrix for names in (left, right))
+        one, other = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (one, other))
+        scores = one @ other.T / temperature
+        return np.mean(np.log(np.exp(scores).sum(axis=1)) - np.diag(scores))
+
+    gradient = projection._gradient(matrix, left, right, owner, owner, temperature)
+    for place in np.ndindex(matrix.shape):
+        step = np.zeros(matrix.shape)
+        step[place] = 1e-4
+        expected = (loss(matrix + step) - loss(matrix - step)) / 2e-4
+        assert gradient[place] == pytest.approx(expected, abs=1e-4)
