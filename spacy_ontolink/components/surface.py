@@ -35,7 +35,7 @@ class SurfaceSettings:
     weights: Sequence[float] | None = None
     pooling: float | None = None
     name_pooling: float | None = None
-    wording: float = 0.03
+    wording: float = 0.02
 
     def __post_init__(self) -> None:
         weights = self.weights
@@ -156,7 +156,7 @@ class SurfaceReranker(Stage):
         "weights": None,
         "pooling": None,
         "name_pooling": None,
-        "wording": 0.03,
+        "wording": 0.02,
         "batch_size": 128,
     },
 )

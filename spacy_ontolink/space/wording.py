@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from ..files import open_tensors, write_tensors
 from ..kb import KnowledgeBase
-from ..types import Floats1d, Floats2d, Ints2d
+from ..types import Floats1d, Floats2d, Ints1d, Ints2d
 from .differences import BUCKETS, PLAIN, WordSet, WordSets, differences
 from .entity_space import EntitySpace
 from .retrieval import Query
@@ -19,6 +19,7 @@ from .retrieval import Query
 _FILE = "wording.safetensors"
 _NAMES, _LEAST = 3000, 50  # to learn from: at most, and at least
 _POOL, _PER_ENTITY = 16, 8  # candidates of each, and names of a candidate to learn from
+_SEEN = 3  # names that must meet a feature: what rarer words are worth, the plain ones learn for all unknown words
 _PENALTY, _PENALTY_PLAIN, _STEPS = 0.5, 1e-3, 30
 DEPTH = 16
 """Candidates whose words are compared: the first ones, since others hardly ever get to the first place."""
@@ -156,10 +157,10 @@ class _Pairs:
         if len(starts) < _LEAST:
             return None
         features = differences(sets.vocabulary(), self.mentions, self.names)
-        used, column = np.unique(features.indices, return_inverse=True)
-        features = sp.csr_matrix((features.data, column, features.indptr), shape=(len(self.names), len(used)))
-        turned, right = features.T.tocsr(), np.array(self._right)
         group = np.repeat(np.arange(len(starts)), np.diff(self._groups))
+        used = _met(features, group)
+        features = features[:, used].tocsr()
+        turned, right = features.T.tocsr(), np.array(self._right)
         penalty = np.where(used < PLAIN, _PENALTY_PLAIN, _PENALTY)
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -175,3 +176,11 @@ class _Pairs:
         weights = np.zeros(BUCKETS, np.float32)
         weights[used] = found.x
         return weights
+
+
+def _met(features: sp.csr_matrix, group: Ints1d) -> Ints1d:
+    """Return the features to learn: the plain ones, and those that enough of the names meet."""
+    met = np.unique(features.indices * (np.int64(group[-1]) + 1) + np.repeat(group, np.diff(features.indptr)))
+    names = np.bincount(met // (np.int64(group[-1]) + 1), minlength=BUCKETS)
+    names[:PLAIN] = _SEEN
+    return np.asarray(np.flatnonzero(names >= _SEEN), np.int32)
