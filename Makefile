@@ -13,6 +13,8 @@ WITH_TORCH ?= 0
 TORCH ?= torch
 
 BIN := $(VENV)/bin
+# What is to be waited for is said before it begins, since pip is quiet.
+SAY := @printf '%s\n'
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OMP_NUM_THREADS ?= 1
 
@@ -20,6 +22,7 @@ export OMP_NUM_THREADS ?= 1
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
+	$(SAY) 'Building a pipeline for the Human Phenotype Ontology: half a minute'
 	$(BIN)/ontolink demo --output demo-output
 
 test: lint
@@ -46,22 +49,27 @@ docs: $(VENV)/.docs
 
 # The package is installed editable, so that only a change of its metadata installs it again.
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
+	$(SAY) 'Installing the package with its extra "demo" into $(VENV): a minute or two'
 	$(PIP) --editable '.[demo]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(SAY) 'Installing the package with its extra "dev" into $(VENV): a few minutes'
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(SAY) 'Installing the package with its extra "docs" into $(VENV): a minute or two'
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev
+	$(SAY) 'Installing torch and what stands on it into $(VENV): minutes'
 	$(PIP) '$(TORCH)' 'transformers>=4.50,<6' 'sentence-transformers>=5,<7' 'peft>=0.15'
 	@touch $@
 
 $(VENV)/bin/python:
+	$(SAY) 'Making an environment in $(VENV)'
 	$(PYTHON) -m venv $(VENV)
 
 clean:

@@ -17,8 +17,8 @@ to MiniLM, trained on the same names, once through (one seed). *As built with Mi
 --encoder MINILM --hybrid` makes, aligned by the build alone. On bc5cdr, whose 784,000 names are too many to train on
 here, it is the lexical encoder alone, untuned. *With a cross-encoder*: the same, and MiniLM, trained for one epoch
 on 2,500 training mentions with candidates of a pipeline that does not know these, reads the first 8 candidates, their
-names and synonyms, with the text around the mention; 300 development mentions tune the mix. R@1 is a mean over seeds, ± half of what lies between the
-lowest and the highest. HO, LO, NO: R@1 by overlap with the right name, as above."""
+names and synonyms, with the text around the mention; 300 development mentions tune the mix. R@1 is a mean over seeds, ±
+half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with the right name, as above."""
 AIMS = {
     ("ncbi_disease_biosyn", "zero-label"): 84,
     ("bc5cdr", "zero-label"): 80,

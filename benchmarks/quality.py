@@ -57,7 +57,7 @@ def encoders(minilm: str | None) -> dict[str, Callable[[], Encoder]]:
         return {"n-grams only": make_lexical_encoder, "lexical": make_default}
     return {
         "MiniLM": lambda: SharedRows(minilm),
-        "hybrid": lambda: make_hybrid_encoder(make_default(), make_aligned_encoder(SharedRows(minilm))),
+        "hybrid": lambda: make_hybrid_encoder(make_aligned_encoder(SharedRows(minilm)), make_default()),
     }
 
 

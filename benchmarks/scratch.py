@@ -116,10 +116,10 @@ def measured(name: str, mentions: Mentions, minilm: str | None, scratch: Path) -
     learned = make_ngram_encoder(str(model))
     encoders: dict[str, Encoder] = {"lexical": make_lexical_encoder(), "trained": learned}
     for weight in WEIGHTS:
-        encoders[f"hybrid, trained by {weight}"] = make_hybrid_encoder(make_lexical_encoder(), learned, weight)
+        encoders[f"hybrid, trained by {weight}"] = make_hybrid_encoder(learned, make_lexical_encoder(), weight)
     if minilm and (name.startswith(HELD) or name == "gsc_plus"):
         encoders["MiniLM"] = SharedTexts(minilm)
-        encoders["hybrid, MiniLM by 0.6"] = make_hybrid_encoder(make_lexical_encoder(), SharedTexts(minilm))
+        encoders["hybrid, MiniLM by 0.6"] = make_hybrid_encoder(SharedTexts(minilm), make_lexical_encoder())
     rows = []
     for method, encoder in encoders.items():
         for split in SETS[name]:

@@ -1,9 +1,10 @@
-"""Write docs/reference/parts.md and docs/reference/commands.md from the entry points, signatures and docstrings.
+"""Write parts.md, commands.md and modules.md of docs/reference from entry points, signatures and docstrings.
 
-python scripts/reference.py            # writes both
+python scripts/reference.py            # writes them
 python scripts/reference.py --check    # exit code 1 if they would change
 """
 
+import ast
 import inspect
 import json
 import re
@@ -51,6 +52,12 @@ COMMANDS = """\
 # Command line
 
 Written by `python scripts/reference.py` from the help texts. Every command has `--help`.
+"""
+MODULES = """\
+# Modules
+
+Written by `python scripts/reference.py`: the first line of every file of the package, by folder.
+[Architecture](../architecture.md) says what the folders may import, and why things are as they are.
 """
 
 
@@ -250,9 +257,29 @@ def paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(block.split()) for block in (text or "").replace("\b", "").split("\n\n"))
 
 
+def modules_page() -> str:
+    """List the files of the package with the first line of each."""
+    lines = [MODULES]
+    package = ROOT / "spacy_ontolink"
+    for folder in [package, *sorted(path.parent for path in package.rglob("*/__init__.py"))]:
+        name = folder.relative_to(package.parent).as_posix()
+        lines += [f"## {name}/", "", summary(folder / "__init__.py"), "", "| file | what |", "|---|---|"]
+        files = sorted(path for path in folder.glob("*.py") if not path.name.startswith("__"))
+        lines += [f"| `{path.stem}` | {cell(summary(path))} |" for path in files]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def summary(file: Path) -> str:
+    """Return the first paragraph of a module's docstring."""
+    text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].replace("``", "`").split())
+
+
 def pages() -> dict[Path, str]:
     """Write all pages that this script makes."""
-    return {PAGES / "parts.md": parts_page(), PAGES / "commands.md": commands_page()}
+    made = {"parts.md": parts_page, "commands.md": commands_page, "modules.md": modules_page}
+    return {PAGES / name: make() for name, make in made.items()}
 
 
 def main() -> None:

@@ -85,6 +85,11 @@ class Warnings(messages.ServiceWarnings):
     READ_ONCE = "{path} can be read only once: mentions of generated aliases are not looked for, only those of names"
     NO_HIERARCHY = "{name}: without a hierarchy, aliases are judged by their likeness to the entity's name alone"
     NO_MENTIONS = "{name}: no mention in the first {n} document(s): {reason}"
+    IDS_REPLACED = (
+        "{name}: ids that '{other}' gave to the same mentions are replaced, since overwrite = true. Set overwrite = "
+        "false here to fill in only what '{other}' left open, or labels or spans_key so that each links mentions of "
+        "its own. This is said once."
+    )
     UNKNOWN_LABELS = "{name}: no component assigns the label(s) {unknown}; the labels are: {known}"
 
 

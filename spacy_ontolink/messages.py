@@ -12,6 +12,7 @@ class FileMessages:
     OTHER_KIND = "{path} is a {there}, and a {new} was to be written in its place: give another name."
     NO_CHECKSUMS = "{path} has no checksums to verify: give a saved pipeline, entity space or knowledge base."
     BAD_SAVED_CONFIG = "{path} cannot be used ({reason}). Mend it, or build again: {rebuild}"
+    BAD_SAVED_BLOCK = "{error}. Mend it, or build again: {rebuild}"
     FILE_DAMAGED = "{path} is damaged ({reason}). Build it again: {rebuild}"
 
 
@@ -188,6 +189,7 @@ class ReaderMessages:
 
     BAD_BLOCK = "{path}: {block} is wrong: {faults}"
     OPTION_UNKNOWN = "There is no option '{option}' for what is read here; the options are: {known}"
+    BAD_FILTER = "--filter '{text}' is not of the form KIND=ID,… with one of these kinds: {kinds}"
     BAD_OPTION = "--option '{text}' is not of the form NAME=VALUE, such as languages=ENG,SPA"
     UNSORTED = (
         "{path}, line {line}: {cui} comes after {last}, but the file must be sorted by concept, as it was released: "
@@ -205,6 +207,9 @@ class CorpusMessages:
     NOT_BIOC = "{path} is not {format} that can be read: {reason}"
     NO_TEXT_BESIDE = "{path}: no text beside it; an annotation file of BRAT needs {text}"
     NO_ANNOTATIONS_IN = "{path} is a folder without .ann files, so it is no BRAT corpus; give the file in it"
+    NO_TEXTS_IN = (
+        "{path} is a folder without .ann files (BRAT) and without .txt files; name the files in it: {path}/*.jsonl"
+    )
     TO_UNKNOWN = "The name of {path} does not tell a format: give --to, one of {formats}"
     OUT_NOT_BRAT = (
         "{path} exists, is not empty and holds more than a BRAT corpus, so it is left alone; give another name"
@@ -233,6 +238,10 @@ class EvaluationMessages:
     LINKED_NOT_GOLD = (
         " It looks like the output of 'ontolink link', whose 'kb_id' is an answer; gold ids stand in 'kb_ids' of each "
         "mention."
+    )
+    ANSWERS_NOT_GOLD = (
+        "{path}: its ids are the answers of a pipeline, as 'ontolink link' writes them, and no gold ids. Give the "
+        "annotated file; if someone has checked these, make them gold with: ontolink convert {path} gold.jsonl"
     )
     OTHER_MENTIONS = (
         "{path} was measured on other data, so the runs cannot be compared: {reason}. Measure both on one file."

@@ -10,34 +10,19 @@ import spacy
 from spacy.cli.assemble import assemble_cli
 from spacy.util import load_config
 from tiny_models import save_model
+from toy import FAT, below, obo, term
 
 from spacy_ontolink.errors import ConfigError
 
 HERE = Path(__file__).parent
 CONFIGS = HERE.parent / "configs"
 ALL = [path for path in sorted(CONFIGS.glob("*.cfg")) if not path.name.startswith("train_")]
-TERMS = """format-version: 1.2
-ontology: toy
-
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-
-[Term]
-id: T:2
-name: milk yield
-is_a: T:3
-
-[Term]
-id: T:3
-name: yield trait
-
-[Term]
-id: T:4
-name: egg yield
-is_a: T:3
-"""
+TERMS = obo(
+    term(*FAT),
+    term("T:2", "milk yield", below("T:3")),
+    term("T:3", "yield trait"),
+    term("T:4", "egg yield", below("T:3")),
+)
 TEXT = "Cows with a high milk yield have a low percentage of fat ."
 
 

@@ -19,12 +19,16 @@ _SETTINGS = (
     "encoder",
     "hybrid",
     "weight",
+    "definitions",
     "index",
     "store",
     "pooling",
     "name_pooling",
     "k",
     "spans_key",
+    "labels",
+    "filter",
+    "threshold",
     "base_model",
     "lang",
 )
@@ -43,6 +47,10 @@ def build(
     ] = "lexical",
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Lexical and --encoder together.")] = False,
     weight: Annotated[float, typer.Option(min=0, max=1, help="Share of the dense part with --hybrid.")] = 0.6,
+    definitions: Annotated[
+        bool,
+        typer.Option("--definitions", help="Compare mentions with definitions, too: higher recall at twice the cost."),
+    ] = False,
     index: Annotated[
         Index,
         typer.Option(help="exact; approximate: inverted for lexical, hnsw and ivf for dense vectors; auto: by size."),
@@ -57,6 +65,21 @@ def build(
     name_pooling: Annotated[float, typer.Option(min=0, help="Weight of an entity's other names in its rows.")] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates for each mention.")] = 64,
     spans_key: Annotated[str | None, typer.Option(help="Link this span group [default: doc.ents]")] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LABEL,…", help="Link only mentions of these labels; may be repeated [default: all]"),
+    ] = None,
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND=ID,…",
+            help="Link only to entities of these branches, prefixes or types, such as branches=HP:0000118; may be "
+            "repeated.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=-1, max=1, help="A best candidate of a lower score gives NIL [default: none]")
+    ] = None,
     base_model: Annotated[
         str | None, typer.Option(help="Add the retriever to this pipeline, such as one that finds entities.")
     ] = None,
@@ -96,8 +119,14 @@ def build(
     check_free(out, overwrite)
     if config:
         _refuse(context, _SETTINGS, f"--config {config}")
-    parts = {"encoder": describe_encoder(encoder, hybrid, weight), "index": _index(index, store)}
-    settings = {"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, **parts}
+    block = describe_encoder(encoder, hybrid, weight)
+    if definitions:
+        block = {"@ontolink_encoders": "spacy-ontolink.DefinitionEncoder.v1", "encoder": block}
+    parts = {"encoder": block, "index": _index(index, store)}
+    settings = {
+        **{"k": k, "pooling": pooling, "name_pooling": name_pooling, "spans_key": spans_key, "threshold": threshold},
+        **{"labels": _listed(labels) or None, "filters": _filters(filter), **parts},
+    }
     with step("Setting the pipeline up"):
         nlp = _from_config(config, ontologies) if config else _pipeline(base_model, lang, settings)
         check_parts(nlp)
@@ -148,6 +177,28 @@ def describe_encoder(name: str, hybrid: bool, weight: float) -> dict[str, Any]:
     if kind == "SentenceEncoder":  # the other is trained on the ontology's synonyms already
         parts["dense"] = {"@ontolink_encoders": "spacy-ontolink.AlignedEncoder.v1", "encoder": dense}
     return {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", **parts} if hybrid else dense
+
+
+def _listed(texts: Sequence[str] | None) -> list[str]:
+    return [value.strip() for text in texts or () for value in text.split(",") if value.strip()]
+
+
+def _filters(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Read filters such as ``branches=HP:0000118,HP:0012823``.
+
+    Raises:
+        ConfigError: There is no such kind, or no id.
+    """
+    from ..components.settings import FILTER_KEYS
+    from ..errors import ConfigError, Errors
+
+    filters: dict[str, list[str]] = {}
+    for text in texts or ():
+        kind, _, ids = text.partition("=")
+        if kind not in FILTER_KEYS or not _listed([ids]):
+            raise ConfigError(Errors.BAD_FILTER.format(text=text, kinds=", ".join(FILTER_KEYS)))
+        filters.setdefault(kind, []).extend(_listed([ids]))
+    return filters or None
 
 
 def _index(kind: Index, store: str | None) -> dict[str, Any]:

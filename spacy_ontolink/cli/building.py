@@ -102,7 +102,15 @@ def read_all(
 
 
 def fill(nlp: Language, kbs: Mapping[str, KnowledgeBase], paths: Sequence[Path], report: Report) -> None:
-    """Build every retriever from its knowledge base, reporting names encoded and names in all where it takes long."""
+    """Build every retriever from its knowledge base, reporting names encoded and names in all where it takes long.
+
+    Raises:
+        ConfigError: A filter names a branch that is not there; known before anything is encoded.
+    """
+    for name, kb in kbs.items():
+        settings = nlp.get_pipe(name).settings
+        for filter in (settings.filters or {}, *settings.label_filters.values()):
+            kb.mask(branches=filter.get("branches", ()))
     for name, kb in kbs.items():
         component: Any = nlp.get_pipe(name)
         component.report_progress(report)

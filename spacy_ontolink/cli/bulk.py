@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .mentions import Mentions
+from .options import MentionsFrom, Pipeline
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -23,9 +24,7 @@ Engine = Literal["local", "ray"]
 
 
 def bulk(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     input: Annotated[
         list[str],
         typer.Argument(metavar="INPUT...", help="Shards (.parquet, .jsonl, .jsonl.gz, .spacy), folders or patterns."),
@@ -43,13 +42,7 @@ def bulk(
     gpus_per_worker: Annotated[
         float, typer.Option(min=0, help="GPUs of a worker (Ray); 0.5 lets two share one.")
     ] = 0.0,
-    mentions: Annotated[
-        Mentions | None,
-        typer.Option(
-            help="Where mentions come from [default: the input's, if one of its first 64 documents has any, else the "
-            "pipeline's entities, else names]"
-        ),
-    ] = None,
+    mentions: MentionsFrom = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates to write for each mention.")] = 5,
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of .spacy shards [default: entities, else sc]")

@@ -8,11 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-CorpusFormat = Literal["text", "jsonl", "spacy", "pubtator", "bioc-json", "bioc-xml", "brat"]
+from .options import From
+
 Target = Literal["jsonl", "spacy", "pubtator", "bioc-json", "bioc-xml", "brat"]
-From = Annotated[
-    CorpusFormat | None, typer.Option("--from", help="The format of the input [default: told from its content]")
-]
 
 
 def convert(

@@ -109,12 +109,10 @@ def link_notes(nlp: Language, notes: Sequence[str]) -> list[Doc]:
     """Link the marked mentions of notes, and the names of the ontology that occur between them."""
     from spacy.util import filter_spans
 
-    from ..components.dictionary import DictionaryMatcher
     from ..documents import GIVEN, SPANS_KEY
-    from .mentions import run
-    from .pipelines import retriever
+    from .mentions import dictionary, run
 
-    match = DictionaryMatcher(retriever(nlp).kb, nlp.Defaults.stop_words)
+    match = dictionary(nlp)
     docs = []
     for number, note in enumerate(notes, start=1):
         text, mentions = parse(note)

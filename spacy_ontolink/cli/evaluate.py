@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .convert import CorpusFormat, From
 from .evaluate_table import table
+from .options import CorpusFormat, From, Links, Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,7 @@ __all__ = ["evaluate", "measure", "table"]
 
 
 def evaluate(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Mentions with gold ids: JSONL, PubTator, BioC, BRAT or .spacy.")
     ],
@@ -54,9 +52,7 @@ def evaluate(
     ] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap that gives the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of these draws.")] = 0,
-    links: Annotated[
-        str, typer.Option(help="Web addresses in the report: bioregistry, obo, or a pattern with {id} in it.")
-    ] = "bioregistry",
+    links: Links = "bioregistry",
 ) -> None:
     """Measure how well mentions with gold ids are linked."""
     from ..documents import link_pattern
@@ -133,7 +129,7 @@ def measure_all(
     from .pipelines import adjusted, retriever
 
     data, tally, linker = Path(data), Tally(), retriever(nlp)
-    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format))
+    docs = list(read_documents(data, nlp, spans_key=spans_key, tally=tally, format=format, gold=True))
     given = [mention for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     if not docs:
         raise DataError(Errors.NO_DOCUMENTS.format(path=data))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import DataError, Errors
+from .options import Links, Pipeline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,19 +26,17 @@ _BRACKETS = re.compile(r"\[\[|\]\](?!\])")
 
 
 def explain(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     text: Annotated[str, typer.Argument(metavar="TEXT", help='Such as "It has a [[high fat percentage]]."')],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a page (HTML), too.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates to show.")] = 10,
     component: Annotated[
         str | None, typer.Option(help="The retriever to ask, if the pipeline has several [default: the only one]")
     ] = None,
-    label: Annotated[str, typer.Option(help="Label of the mentions, for pipelines that go by it.")] = "",
-    links: Annotated[
-        str, typer.Option(help="Web addresses on the page: bioregistry, obo, or a pattern with {id} in it.")
-    ] = "bioregistry",
+    label: Annotated[
+        str | None, typer.Option(help="Label of the mentions [default: one that the retriever links, if it goes by it]")
+    ] = None,
+    links: Links = "bioregistry",
 ) -> None:
     """Show why the mention marked with [[ ]] got its id.
 
@@ -49,7 +48,7 @@ def explain(
     from .console import count, say, seconds
     from .mentions import run
     from .outputs import check_file
-    from .pipelines import adjust, load_pipeline, only_retriever
+    from .pipelines import adjust, load_pipeline, only_retriever, own_label
 
     start = time.perf_counter()
     text, places = parse_marks(text.encode("utf-8", "replace").decode("utf-8"))  # bytes of an argument that are no text
@@ -57,7 +56,8 @@ def explain(
     if output is not None:
         check_file("--output", output)
     nlp = load_pipeline(pipeline)
-    name = only_retriever(nlp, component, pipeline).name
+    retriever = only_retriever(nlp, component, pipeline)
+    name, label = retriever.name, own_label(retriever) if label is None else label
     adjust(nlp, spans_key=SPANS_KEY, k=1)
     doc = _marked(nlp, text, places, label)
     (doc,) = run(nlp, [doc], lambda doc: None)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .convert import From
-from .mentions import Mentions
+from .options import From, Links, MentionsFrom, Pipeline
 
 if TYPE_CHECKING:
     from ..documents import Tally
@@ -26,67 +25,64 @@ _DEVICES = Path("/dev")
 
 
 def link(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
-    input: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Text, or a corpus of any format; - is standard input.")
+    pipeline: Pipeline,
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Texts, folders of .txt files, or corpora of any format; - is standard input. Of several, ids of "
+            "documents begin with the name of their file.",
+        ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="- is standard output, the default.")] = None,
-    mentions: Annotated[
-        Mentions | None,
-        typer.Option(
-            help="Where mentions come from [default: the input's, if one of its first 64 documents has any, else the "
-            "pipeline's entities, else names]"
-        ),
-    ] = None,
+    mentions: MentionsFrom = None,
     format: Annotated[Format | None, typer.Option(help="[default: by the name of --output, else jsonl]")] = None,
     from_: From = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Candidates to write for each mention (jsonl).")] = 5,
     spans_key: Annotated[
         str | None, typer.Option(help="Span group with the mentions of a .spacy input [default: entities, else sc]")
     ] = None,
-    whole_file: Annotated[bool, typer.Option("--whole-file", help="Text: one document, not one per line.")] = False,
-    links: Annotated[
-        str, typer.Option(help="Web addresses on the HTML page: bioregistry, obo, or a pattern with {id} in it.")
-    ] = "bioregistry",
+    whole_file: Annotated[
+        bool, typer.Option("--whole-file", help="Text: one document per file, not per line.")
+    ] = False,
+    links: Links = "bioregistry",
 ) -> None:
     """Link the mentions in documents to the ontology of a pipeline."""
-    from ..documents import SPANS_KEY, Tally, document_writer, link_pattern, read_documents
+    from ..documents import SPANS_KEY, Tally, document_writer, find_inputs, link_pattern, read_inputs
     from ..errors import ConfigError, DataError, Errors
-    from .console import track
+    from .console import count, track
     from .mentions import choose, finder, run
     from .pipelines import adjust, load_pipeline
 
     start = time.perf_counter()
     link_pattern(links)
     output = None if output == STDOUT else output
-    if output and output.is_file() and input.is_file() and output.samefile(input):
-        raise ConfigError(Errors.SAME_FILE.format(path=output))
-    format = format or _format_of(output)
     nlp = load_pipeline(pipeline)
+    found = find_inputs(inputs, from_)
+    if output and output.is_file() and any(path.is_file() and output.samefile(path) for path, _ in found):
+        raise ConfigError(Errors.SAME_FILE.format(path=output))
+    named = str(inputs[0]) if len(inputs) == 1 else count(len(found), "file")
+    format = format or _format_of(output)
     tally = Tally()
     wanted = mentions in (None, "given")
-    docs = read_documents(
-        input, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally, format=from_
-    )
+    docs = read_inputs(found, nlp, given=wanted, spans_key=spans_key, whole_file=whole_file, tally=tally, format=from_)
     first = list(islice(docs, PEEK))
     if not first:
-        raise DataError(Errors.NO_DOCUMENTS.format(path=input))
+        raise DataError(Errors.NO_DOCUMENTS.format(path=named))
     mentions = mentions or choose(nlp, any(SPANS_KEY in doc.spans for doc in first))
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
-    outcome = {"linked": 0, "NIL": 0}
-    title = f"Mentions in {input.name} linked by {Path(pipeline).name}"
+    outcome = {"linked": 0, "NIL": 0, "not looked up": 0}
+    title = f"Mentions in {inputs[0].name if len(inputs) == 1 else named} linked by {Path(pipeline).name}"
     with document_writer(output, format, spans_key=key, k=k, links=links, title=title, lang=nlp.lang) as write:
         for doc in run(nlp, track(chain(first, docs), "Linking"), find):
             spans = doc.ents if key is None else doc.spans.get(key, ())
             for span in spans:
-                outcome["NIL" if span.kb_id_ in ("", "NIL") else "linked"] += 1
+                outcome[{"": "not looked up", "NIL": "NIL"}.get(span.kb_id_, "linked")] += 1
             write(doc)
         if mentions == "given" and not tally.mentions:
             hint = " Find some with --mentions ner, noun-chunks or dictionary."
-            raise DataError(Errors.NO_MENTIONS.format(path=input, verb="link", hint=hint))
+            raise DataError(Errors.NO_MENTIONS.format(path=named, verb="link", hint=hint))
     _summarise(tally, outcome, mentions, time.perf_counter() - start, output)
 
 
@@ -116,8 +112,7 @@ def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: f
     parts = [
         f"{count(tally.documents, 'document')}, {count(total, 'mention')} ({mentions}): {outcome['linked']:,} linked"
     ]
-    if outcome["NIL"]:
-        parts.append(f"{outcome['NIL']:,} NIL")
+    parts += [f"{outcome[kind]:,} {kind}" for kind in ("NIL", "not looked up") if outcome[kind]]
     if tally.mentions and mentions != "given":
         parts.append(f"{tally.mentions:,} of the input left aside (--mentions given takes them)")
     if tally.expanded:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..errors import ConfigError, Errors
-from .pipelines import linkers, retriever
+from .pipelines import linkers, own_label, retriever
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
 
 Mentions = Literal["given", "ner", "noun-chunks", "dictionary"]
 
@@ -43,11 +43,28 @@ def finder(nlp: Language, mentions: Mentions, pipeline: str, others: Sequence[st
     if mentions == "noun-chunks":
         return SPANS_KEY, partial(_put, SPANS_KEY, lambda doc: list(doc.noun_chunks))
     if mentions == "dictionary":
-        from ..components.dictionary import DictionaryMatcher
-
-        matcher = DictionaryMatcher(retriever(nlp).kb, nlp.Defaults.stop_words, others)
-        return SPANS_KEY, partial(_put, SPANS_KEY, matcher)
+        return SPANS_KEY, partial(_put, SPANS_KEY, dictionary(nlp, others))
     return (None if mentions == "ner" else SPANS_KEY), _leave
+
+
+def dictionary(nlp: Language, others: Sequence[str] = ()) -> Callable[[Doc], list[Span]]:
+    """Return what finds names of the ontology: of entities that the retriever's ``filters`` let it answer, no others.
+
+    They get a label that the retriever links, and ``others`` are looked for, too.
+    """
+    from ..components.dictionary import DictionaryMatcher
+
+    component = retriever(nlp)
+    kb, label = component.kb, own_label(component)
+    match = DictionaryMatcher(kb, nlp.Defaults.stop_words, others, component.masks.get(label, component.masks[""]))
+
+    def find(doc: Doc) -> list[Span]:
+        spans = match(doc)
+        for span in spans:
+            span.label_ = label
+        return spans
+
+    return find
 
 
 def finds_spans(nlp: Language, spans_key: str, pipeline: str) -> tuple[str, Find]:

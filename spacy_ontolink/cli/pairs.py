@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .convert import From
 from .corpora import CorpusMentions
+from .options import From, Pipeline
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -29,9 +29,7 @@ REPORT = "report.json"
 
 
 def pairs(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Text, or a corpus of any format, without labels.")],
     out: Annotated[
         Path,

@@ -30,7 +30,12 @@ def load_pipeline(path: str) -> Language:
     import spacy
     from spacy.util import is_package
 
-    if not (Path(path) / "config.cfg").is_file() and not is_package(path):
+    from ..files import REBUILD
+
+    config = Path(path) / "config.cfg"
+    if not config.is_file() and not is_package(path):
+        if (Path(path) / "meta.json").is_file():  # which spaCy writes beside it
+            raise StateError(Errors.FILE_DAMAGED.format(path=config, reason="it is missing", rebuild=REBUILD))
         reason = "no config.cfg in it" if Path(path).exists() else "no such folder or package"
         raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason))
     try:
@@ -38,11 +43,8 @@ def load_pipeline(path: str) -> Language:
     except OntolinkError:
         raise
     except Exception as error:  # spaCy has many words for files that it cannot use
-        from ..files import REBUILD
-
-        config = Path(path) / "config.cfg"
         if isinstance(error, ValueError) and (wrong := bad_block(config, error)):
-            raise wrong from error
+            raise ConfigError(Errors.BAD_SAVED_BLOCK.format(error=wrong, rebuild=REBUILD)) from error
         file, reason = file_read_by(error, Path(path)), str(error) or type(error).__name__
         if file is not None and file != config.resolve():
             raise StateError(Errors.FILE_DAMAGED.format(path=file, reason=reason, rebuild=REBUILD)) from error
@@ -110,6 +112,11 @@ def linkers(nlp: Language) -> list[str]:
 def retriever(nlp: Language) -> Any:
     """Return the first retriever."""
     return nlp.get_pipe(retrievers(nlp)[0])
+
+
+def own_label(component: Any) -> str:
+    """Return a label that a retriever links, for mentions that nothing has labelled."""
+    return next(iter(component.settings.labels or ()), "")
 
 
 def language_models(nlp: Language) -> list[LLM]:

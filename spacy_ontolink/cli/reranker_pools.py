@@ -85,7 +85,7 @@ def read_pools(
     docs: list[Doc] = []
     facts = {"mentions": 0, "without_gold": 0, "with_unknown_gold_only": 0}
     for path in paths:
-        for place, doc in enumerate(read_documents(path, nlp)):
+        for place, doc in enumerate(read_documents(path, nlp, gold=True)):
             weights = [weight_of(mention, path, place) for mention in doc.user_data[GIVEN]["mentions"]]
             docs.append(doc)
             golds.append(_golds(doc, weights, retriever.kb, facts))

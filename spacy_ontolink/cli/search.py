@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from .options import Pipeline
+
 
 def search(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     text: Annotated[str, typer.Argument(metavar="TEXT", help='A mention, such as "fat percentage".')],
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 10,
     component: Annotated[
@@ -20,19 +20,21 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per candidate.")] = False,
 ) -> None:
     """Show what a mention may mean, best first."""
+    from spacy.tokens import Span
+
     from ..documents import SPANS_KEY
     from ..errors import DataError, Errors
     from ..text import printable
     from .mentions import run
-    from .pipelines import adjust, load_pipeline, only_retriever
+    from .pipelines import adjust, load_pipeline, only_retriever, own_label
 
     if not text.strip():
         raise DataError(Errors.BLANK_MENTION)
     nlp = load_pipeline(pipeline)
-    only_retriever(nlp, component, pipeline)
+    label = own_label(only_retriever(nlp, component, pipeline))
     adjust(nlp, spans_key=SPANS_KEY, k=k)
     doc = nlp.make_doc(text.encode("utf-8", "replace").decode("utf-8"))  # bytes of an argument that are no text
-    doc.spans[SPANS_KEY] = [doc[:]]
+    doc.spans[SPANS_KEY] = [Span(doc, 0, len(doc), label=label)]
     (doc,) = run(nlp, [doc], lambda doc: None)
     (span,) = doc.spans[SPANS_KEY]
     candidates = span._.ontolink[:k]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .mentions import Mentions
+from .options import Pipeline
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -23,9 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def serve(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     host: Annotated[str, typer.Option(help="Address to listen on; only this machine can reach the default.")] = (
         "127.0.0.1"
     ),
@@ -88,7 +87,7 @@ def make_service(nlp: Language, pipeline: str, mentions: Mentions | None, limits
     from ..service.app import Service
     from ..service.linking import Item, Linker
     from .mentions import choose, finder, run
-    from .pipelines import adjust, retrievers
+    from .pipelines import adjust, own_label, retriever, retrievers
 
     mentions = mentions or choose(nlp, False)
     key, find = finder(nlp, mentions, pipeline)
@@ -98,7 +97,7 @@ def make_service(nlp: Language, pipeline: str, mentions: Mentions | None, limits
         return run(nlp, docs, _unless_given(find, key), batch_size=limits.batch_size)
 
     facts = facts_of(nlp, pipeline, mentions)
-    linker = Linker(nlp, link)
+    linker = Linker(nlp, link, own_label(retriever(nlp)))
     linker([Item("warm", 1, whole=True)])
     components: list[Any] = [nlp.get_pipe(name) for name in retrievers(nlp)]
     k = min(component.settings.k for component in components)

@@ -70,7 +70,7 @@ def read_annotations(paths: Sequence[Path], nlp: Language) -> Iterator[Annotatio
     from ..training.annotations import Annotation
 
     for number, path in enumerate(paths):
-        for place, doc in enumerate(read_documents(path, nlp)):
+        for place, doc in enumerate(read_documents(path, nlp, gold=True)):
             given = doc.user_data[GIVEN]["mentions"]
             for span, record in zip(doc.spans.get(SPANS_KEY, ()), given, strict=True):
                 mention, _ = read_mention(span, doc.text, CONTEXT)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .convert import From
+from .options import From, Pipeline
 
 if TYPE_CHECKING:
     from ..training.grids import Step
@@ -22,9 +22,7 @@ FILE, FOLDER = "tuning.json", "tuning"
 
 
 def tune(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     paths: Annotated[
         list[Path],
         typer.Argument(

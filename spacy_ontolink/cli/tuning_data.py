@@ -12,7 +12,7 @@ import numpy as np
 from ..components.spans import NIL
 from ..documents import GIVEN, SPANS_KEY, read_documents
 from ..errors import DataError, Errors
-from .pipelines import linkers
+from .pipelines import linkers, own_label
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -45,7 +45,7 @@ def read_dev(nlp: Language, retriever: Any, path: Path, limit: int, seed: int, f
     Raises:
         DataError: The file cannot be used, or no mention that the retriever links has a gold id that is known.
     """
-    docs, labels = list(read_documents(path, nlp, format=format)), retriever.settings.labels
+    docs, labels = list(read_documents(path, nlp, format=format, gold=True)), retriever.settings.labels
     ids = [mention["kb_ids"] for doc in docs for mention in doc.user_data[GIVEN]["mentions"]]
     given = [span.label_ for doc in docs for span in doc.spans.get(SPANS_KEY, ())]
     own = np.array([labels is None or label in labels for label in given], bool)
@@ -91,7 +91,7 @@ def held_out_dev(nlp: Language, retriever: Any, limit: int, seed: int) -> Dev:
     found = hold_out(retriever.space, limit, seed)
     if not found.mentions:
         raise DataError(Errors.NO_SYNONYMS.format(name=retriever.kb.name))
-    label = next(iter(retriever.settings.labels or ()), "")
+    label = own_label(retriever)
     docs = []
     for text, _ in found.mentions:
         doc = nlp.make_doc(text)

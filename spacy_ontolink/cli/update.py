@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import Pipeline
 from .reading import COLUMNS_HELP, OPTION_HELP, READING, OntologyFormat, reading_settings
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 
 def update(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder that 'ontolink build' wrote, or an installed pipeline.")
-    ],
+    pipeline: Pipeline,
     ontologies: Annotated[
         list[Path], typer.Argument(metavar="ONTOLOGY", help="The new release; read as the last one was.")
     ],

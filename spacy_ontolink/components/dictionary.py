@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.tokens import Doc, Span
 
 from ..text import normalise
+from ..types import Bools1d
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -26,18 +27,24 @@ _PIECE = re.compile("(?:[^\\W_][\u0300-\u036f\u00ad\u200b-\u200d\u2060]*)+|[^\\w
 class DictionaryMatcher:
     """Finds the names of a knowledge base in a document: leftmost, longest, ignoring what ``normalise`` ignores.
 
-    Other texts, such as generated aliases, may be looked for, too, by the same rules.
+    Other texts, such as generated aliases, may be looked for, too, by the same rules. ``allowed`` marks the entities
+    whose names are looked for, (E,), all by default.
     Names shorter than three characters, names without a letter, and single words of ``stop_words`` are left out.
     A short name in capitals, such as "ALL", is found in capitals only. Names are kept as sorted 64-bit hashes, so that
     millions of them take megabytes; a false match would need two texts of one hash.
     """
 
-    def __init__(self, kb: KnowledgeBase, stop_words: Collection[str] = (), others: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        stop_words: Collection[str] = (),
+        others: Sequence[str] = (),
+        allowed: Bools1d | None = None,
+    ) -> None:
         self._lengths: dict[str, int] = {}  # first word -> bit n is set if a name has n words
         # An array for each block: a Python int takes four times its hash.
         word_blocks, acronym_blocks = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        blocks = (kb.name_texts(start, min(start + _BLOCK, kb.n_names)) for start in range(0, kb.n_names, _BLOCK))
-        for texts in chain(blocks, [others]):
+        for texts in chain(_names_of(kb, allowed), [others]):
             words: list[int] = []
             acronyms: list[int] = []
             for text in texts:
@@ -72,6 +79,14 @@ class DictionaryMatcher:
                 spans.append(doc.char_span(start, end))
                 done = end
         return spans
+
+
+def _names_of(kb: KnowledgeBase, allowed: Bools1d | None) -> Iterator[list[str]]:
+    """Yield the names of all entities, or of those allowed, a block at a time."""
+    for start in range(0, kb.n_names, _BLOCK):
+        texts = kb.name_texts(start, start + _BLOCK)
+        kept = None if allowed is None else allowed[kb.name_owner[start : start + _BLOCK]]
+        yield texts if kept is None else list(compress(texts, kept))
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str]]:

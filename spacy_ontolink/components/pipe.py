@@ -19,7 +19,7 @@ from ..files import cache_folder
 from ..registry import check_part
 from ..types import Encoder, Index, Reader, Reformulator
 from .base import LinkingPipe, Part
-from .finders import finders, unknown_labels, why_no_mentions
+from .finders import finders, problems, replaced_by
 from .linking import Request, answer, make_masks
 from .listening import Provider
 from .reading import read_requests
@@ -250,8 +250,7 @@ class OntologyRetriever(LinkingPipe, Provider):
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Read all mentions, answer them together, then write."""
-        self._check_labels(docs)
-        self._check_mentions(docs)
+        self._warn_once("set-up", docs, lambda nlp: problems(nlp, self.name, self.settings, docs))
         settings, group = self.settings, self.settings.spans_key or ""
         reformulator = self.reformulator if self.reformulates else None
         read = [
@@ -270,28 +269,19 @@ class OntologyRetriever(LinkingPipe, Provider):
             reformulator=reformulator,
             composites=settings.composites,
         )
-        found = iter(answers)
+        found, replaced = iter(answers), set[str]()
         for spans, items in read:
             own = [next(found) if isinstance(item, Request) else item for item in items]
-            write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
+            replaced |= write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
+        if replaced:
+            self._warn_once("replaced", docs, lambda nlp: [replaced_by(nlp, self.name, replaced)])
 
-    def _check_labels(self, docs: Sequence[Doc]) -> None:
-        """Warn once of labels in the settings that no component can assign."""
-        if "labels" not in self._warned and (nlp := self._pipeline(docs)) is not None:
-            self._warned.add("labels")
-            if problem := unknown_labels(nlp, self.settings):
-                unknown, known = map(", ".join, problem)
-                logger.warning(Warnings.UNKNOWN_LABELS.format(name=self.name, unknown=unknown, known=known))
-
-    def _check_mentions(self, docs: Sequence[Doc]) -> None:
-        """Warn once if the first documents have no mentions, and never will as the pipeline is set up."""
-        group = self.settings.spans_key or ""
-        if "mentions" not in self._warned and (nlp := self._pipeline(docs)) is not None:
-            self._warned.add("mentions")
-            if not any(read_spans(doc, group) for doc in docs):
-                groups = {key for doc in docs for key in doc.spans}
-                if reason := why_no_mentions(nlp, self.name, group, groups):
-                    logger.warning(Warnings.NO_MENTIONS.format(name=self.name, n=len(docs), reason=reason))
+    def _warn_once(self, kind: str, docs: Sequence[Doc], problems: Callable[[Language], Iterable[str]]) -> None:
+        """Log what is found to be wrong in the pipeline of these documents, the first time that it is asked for."""
+        if kind not in self._warned and (nlp := self._pipeline(docs)) is not None:
+            self._warned.add(kind)
+            for problem in filter(None, problems(nlp)):
+                logger.warning(problem)
 
     def _warn_cut(self, n_tokens: int) -> None:
         """Warn of the first mention that is cut; the rest of a run would say the same."""

@@ -125,14 +125,18 @@ def write_answers(
     component: str,
     overwrite: bool,
     revises: bool = False,
-) -> None:
+) -> set[str]:
     """Write an answer onto each span of ``read_spans(doc, group)``; None leaves a span alone.
 
     ``component`` is the retriever at the head of the chain; a later stage ``revises`` the id that the chain gave, and
     may reject it. Without ``overwrite``, an id that a span has already from elsewhere stays; the
     candidates are stored all the same. A ``NIL`` never replaces the id that another retriever gave: it says that this
     ontology lacks the mention, not that all do.
+
+    Returns:
+        The retrievers whose ids were replaced by others; "" for ids that nothing of this library gave.
     """
+    replaced: set[str] = set()
     items = spans[0].doc.spans[group] if group and spans else None
     for position, (span, answer) in enumerate(zip(spans, answers, strict=True)):
         if answer is None:
@@ -141,11 +145,14 @@ def write_answers(
         taken = span.kb_id_ not in ("", NIL, own if revises else NIL)
         if (taken and not overwrite) or (answer.id == NIL and span.kb_id_ in others):
             continue
+        if span.kb_id_ not in ("", NIL, own, answer.id):
+            replaced.add(others.get(span.kb_id_, ""))
         if items is not None:  # reading an item makes a copy, so the id must go into a new one
             items[position] = Span(span.doc, span.start, span.end, label=span.label, kb_id=answer.id, span_id=span.id)
         else:
             for token in span:
                 token.ent_kb_id_ = answer.id
+    return replaced
 
 
 def copy_mentions(examples: Iterable[Example], group: str) -> None:
@@ -238,8 +245,8 @@ def _record(span: Span) -> Mapping[str, Any] | None:
     return chosen[-1] if chosen else None
 
 
-def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str, set[str]]:
-    """Replace the chain's record of the span; return the id that it gave before, and those that others gave."""
+def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str, dict[str, str]]:
+    """Replace the chain's record of the span; return the id that it gave before, and who gave which other id."""
     label = span.label_
     record = {"component": component, "group": group, "label": label, "id": answer.id, "columns": answer.columns}
     if answer.texts:
@@ -249,7 +256,8 @@ def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str,
     others = [old for old, own in zip(before, is_own, strict=True) if not own]
     span._.set(RECORDS, [*others, record])
     own_id = next((old["id"] for old, own in zip(before, is_own, strict=True) if own), "")
-    return own_id, {other["id"] for other in others if (other["group"], other["label"]) == (group, label)}
+    same = [other for other in others if (other["group"], other["label"]) == (group, label)]
+    return own_id, {other["id"]: other["component"] for other in same}
 
 
 def _context(span: Span, n_context: int, n_sents: int | None) -> tuple[int, int]:

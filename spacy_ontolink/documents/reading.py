@@ -11,10 +11,10 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
-from ..components.spans import NIL
+from ..components.spans import NIL, register_extensions
 from ..errors import ConfigError, DataError, Errors
 from .formats import IdRules, Row, check_format, check_row, read_rows, sniff_path
-from .records import GIVEN, SPANS_KEY, spans_of
+from .records import GIVEN, SPANS_KEY, is_answer, spans_of
 from .tally import STDIN, Place, Tally, name_of
 
 
@@ -27,6 +27,7 @@ def read_documents(
     whole_file: bool = False,
     tally: Tally | None = None,
     format: str | None = None,
+    gold: bool = False,
 ) -> Iterator[Doc]:
     """Stream the documents of a file or folder, unprocessed but for the tokeniser.
 
@@ -45,6 +46,7 @@ def read_documents(
         whole_file: Take a text as one document.
         tally: Counts what passes.
         format: The format, where it is not to be told from the content.
+        gold: Ids are to be learned from or compared with: refuse a ``.spacy`` file in which a pipeline gave them all.
 
     Raises:
         DataError: The file is missing, or a line cannot be used; the message says which and why.
@@ -53,7 +55,7 @@ def read_documents(
     check_format(format)
     tally = tally if tally is not None else Tally()
     if (format or sniff_path(path)) == "spacy":
-        documents = _read_docbin(path, nlp.vocab, given, spans_key)
+        documents = _read_docbin(path, nlp.vocab, given, spans_key, gold)
     else:
         _check_key(path, spans_key)
         rows = read_rows(path, format, given=given, whole_file=whole_file, tally=tally)
@@ -126,7 +128,7 @@ def _check_key(path: Path, spans_key: str | None) -> None:
         raise ConfigError(Errors.NO_GROUPS_IN.format(path=name_of(path)))
 
 
-def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None) -> Iterator[Doc]:
+def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None, gold: bool = False) -> Iterator[Doc]:
     if path == STDIN:
         raise DataError(Errors.SPACY_FROM_STDIN)
     docs = docs_of(open_docbin(path), vocab, path)
@@ -135,6 +137,8 @@ def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None) -
         found = ", ".join(sorted(groups)) or "none"
         raise DataError(Errors.NO_GROUP.format(path=path, spans_key=spans_key, groups=found))
     spans_key = spans_key or own_group(docs)
+    if gold and _are_answers(docs, spans_key):
+        raise DataError(Errors.ANSWERS_NOT_GOLD.format(path=path))
     given = given and any(spans_of(doc, spans_key) for doc in docs)
     for number, doc in enumerate(docs, start=1):
         yield note_given(doc, number, given, spans_key)
@@ -171,6 +175,16 @@ def own_group(docs: Sequence[Doc]) -> str | None:
     if any(doc.ents for doc in docs):
         return None
     return SPANS_KEY if any(SPANS_KEY in doc.spans for doc in docs) else "sc"
+
+
+def _are_answers(docs: Sequence[Doc], spans_key: str | None) -> bool:
+    """Whether every id in unpacked documents is what a pipeline answered: then nobody has seen to them since."""
+    register_extensions()  # records are found through one
+    spans = [
+        span for doc in docs if not doc.user_data.get(GIVEN, {}).get("mentions") for span in spans_of(doc, spans_key)
+    ]
+    linked = [span for span in spans if span.kb_id_ not in ("", NIL)]
+    return bool(linked) and all(map(is_answer, linked))
 
 
 def note_given(doc: Doc, number: int, given: bool, spans_key: str | None) -> Doc:

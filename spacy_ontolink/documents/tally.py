@@ -57,6 +57,12 @@ class Tally:
         number, first = self.noted.get(what, (0, place if isinstance(place, str) else _short(place)))
         self.noted[what] = (number + 1, first)
 
+    def add(self, other: Tally) -> None:
+        """Add the numbers of another file; what is to be told of it, its own tally has told."""
+        self.documents += other.documents
+        self.mentions += other.mentions
+        self.expanded += other.expanded
+
     def warn(self, name: str) -> None:
         """Log each kind once, with the name of the file, its count and its first place."""
         if self.differing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from ..files import REBUILD, read_json, replacing, write_json
 from ..registry import check_part
 from ..types import Encoder, EntityRows, Ints1d, Mention
 from ..vectors import Vectors, join
+from .lexical import LexicalEncoder
 from .progress import handed_on
+from .synonyms import SynonymEncoder
 
 if TYPE_CHECKING:
     from ..kb import KnowledgeBase
@@ -106,15 +108,16 @@ class HybridEncoder:
         return join((lexical, dense), (1.0 - self.weight, self.weight))
 
 
-def make_hybrid_encoder(lexical: Encoder, dense: Encoder, weight: float = 0.6) -> HybridEncoder:
+def make_hybrid_encoder(dense: Encoder, lexical: Encoder | None = None, weight: float = 0.6) -> HybridEncoder:
     """Make a ``HybridEncoder`` of two encoders, whose cosines are mixed.
 
     Args:
-        lexical: An encoder of n-grams.
-        dense: Any other encoder with a row for each name.
+        dense: Any encoder with a row for each name, such as a sentence encoder.
+        lexical: An encoder of n-grams; null for the retriever's default one.
         weight: Share of the dense one in the cosine, from 0 to 1.
     """
-    return HybridEncoder(lexical, dense, weight=weight)
+    default: Any = SynonymEncoder(LexicalEncoder())
+    return HybridEncoder(default if lexical is None else lexical, dense, weight=weight)
 
 
 def _check_aligned(lexical: EntityRows, dense: EntityRows) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..documents import SPANS_KEY, Tally, by_halves, mention_records
 from ..documents.formats import check_row
@@ -53,10 +53,11 @@ class Linker:
         nlp: Makes the documents.
         link: Runs the pipeline over them; mentions are in the group ``documents.SPANS_KEY``, and documents that lack
             that group get it on the way.
+        label: Of mentions to search for.
     """
 
-    def __init__(self, nlp: Language, link: Callable[[Iterable[Doc]], Iterable[Doc]]) -> None:
-        self._nlp, self._link = nlp, link
+    def __init__(self, nlp: Language, link: Callable[[Iterable[Doc]], Iterable[Doc]], label: str = "") -> None:
+        self._nlp, self._link, self._label = nlp, link, label
 
     def __call__(self, items: Sequence[Item]) -> list[Linked]:
         """Link a batch; a document that fails is found and has its problem."""
@@ -74,7 +75,7 @@ class Linker:
     def _doc(self, item: Item) -> Doc:
         if item.whole:
             doc = self._nlp.make_doc(item.text)
-            doc.spans[SPANS_KEY] = [doc[:]]
+            doc.spans[SPANS_KEY] = [Span(doc, 0, len(doc), label=self._label)]
             return doc
         row = {"id": item.id, "text": item.text, "mentions": item.mentions}
         place, tally = _Sent(Path(), 0), Tally()

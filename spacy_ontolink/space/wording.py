@@ -178,9 +178,10 @@ class _Pairs:
         return weights
 
 
-def _met(features: sp.csr_matrix, group: Ints1d) -> Ints1d:
-    """Return the features to learn: the plain ones, and those that enough of the names meet."""
-    met = np.unique(features.indices * (np.int64(group[-1]) + 1) + np.repeat(group, np.diff(features.indptr)))
-    names = np.bincount(met // (np.int64(group[-1]) + 1), minlength=BUCKETS)
+def _met(features: sp.csr_matrix, group: np.ndarray) -> Ints1d:
+    """Return the features to learn: the plain ones, and those that enough of the names, numbered by row, meet."""
+    of_name = np.repeat(group, np.diff(features.indptr)).astype(np.int64)
+    met = np.unique(of_name * BUCKETS + features.indices)
+    names = np.bincount(met % BUCKETS, minlength=BUCKETS)
     names[:PLAIN] = _SEEN
-    return np.asarray(np.flatnonzero(names >= _SEEN), np.int32)
+    return np.flatnonzero(names >= _SEEN).astype(np.int32)

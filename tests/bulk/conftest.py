@@ -3,23 +3,18 @@ from functools import partial
 
 import pytest
 from bulk_pipeline import failed_of, open_obedient, rows_of
+from toy import FAT, obo, term
 
 from spacy_ontolink.bulk import Job, run_bulk
 from spacy_ontolink.bulk.shards import find_shards
 from spacy_ontolink.bulk.worker import Worker, attempt
 from spacy_ontolink.cli import main
 
-OBO = """format-version: 1.2
-
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-
-[Term]
-id: T:2
-name: milk yield
-"""
+OBO = obo(
+    term(*FAT),
+    term("T:2", "milk yield"),
+    name="",
+)
 
 
 @pytest.fixture(scope="session")

@@ -2,40 +2,17 @@ import json
 
 import pytest
 import spacy
+from toy import BF, FAT, TRAIT, below, obo, term
 
 from spacy_ontolink.cli import main
 
-OBO = """format-version: 1.2
-ontology: toy
-
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-synonym: "BF" RELATED []
-is_a: T:0
-
-[Term]
-id: T:2
-name: milk yield
-alt_id: T:22
-is_a: T:3
-
-[Term]
-id: T:3
-name: yield trait
-is_a: T:0
-
-[Term]
-id: T:0
-name: trait
-
-[Term]
-id: T:8
-name: amount of milk
-is_obsolete: true
-replaced_by: T:2
-"""
+OBO = obo(
+    term(*FAT, BF, below("T:0")),
+    term("T:2", "milk yield", "alt_id: T:22", below("T:3")),
+    term("T:3", "yield trait", below("T:0")),
+    TRAIT,
+    term("T:8", "amount of milk", "is_obsolete: true", "replaced_by: T:2"),
+)
 
 
 @pytest.fixture

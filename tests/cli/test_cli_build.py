@@ -38,6 +38,30 @@ def test_settings_reach_the_pipeline(ontolink, toy, tmp_path):
     assert (block["k"], block["pooling"], block["name_pooling"], block["spans_key"]) == (3, 0.2, 0.1, "sc")
 
 
+def test_what_is_linked_is_narrowed(ontolink, toy, tmp_path):
+    out = tmp_path / "out"
+    options = ["--labels", "TRAIT, SIGN", "--labels", "X", "--threshold", 0.4, "--filter", "branches=T:3,T:1"]
+    assert ontolink("build", toy, out, *options, "--filter", "branches=T:2", "--filter", "prefixes=T").code == 0
+    nlp = spacy.load(out)
+    block = nlp.get_pipe_config("ontolink_retriever")
+    assert (block["labels"], block["threshold"]) == (["TRAIT", "SIGN", "X"], 0.4)
+    assert block["filters"] == {"branches": ["T:3", "T:1", "T:2"], "prefixes": ["T"]}
+    doc = nlp.make_doc("fat percentage trait trait wool")
+    doc.ents = [
+        spacy.tokens.Span(doc, start, end, label=label)
+        for start, end, label in [(0, 2, "TRAIT"), (2, 3, "X"), (3, 4, "OTHER"), (4, 5, "SIGN")]
+    ]
+    ids = [ent.kb_id_ for ent in nlp(doc).ents]
+    assert (ids[0], ids[2:]) == ("T:1", ["", "NIL"])
+    assert ids[1] != "T:0"  # its name, but above the branches
+
+
+def test_a_filter_of_an_unknown_branch_is_refused_before_encoding(refused, toy, tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy_ontolink.components.pipe.OntologyRetriever.initialize", None)
+    assert "X:9" in refused("build", toy, tmp_path / "out", "--filter", "branches=X:9")
+    assert not (tmp_path / "out").exists()
+
+
 def test_nothing_of_this_machine_is_stored(pipeline):
     for name in ("config.cfg", "meta.json"):
         assert str(pipeline.parent) not in (pipeline / name).read_text("utf-8")
@@ -143,6 +167,7 @@ def test_retrievers_of_a_config_read_each_in_their_own_way(ontolink, config_with
         (["-k", "64", "--spans-key", "sc"], "-k, --spans-key and --config"),
         (["--encoder", "lexical"], "--encoder and --config"),
         (["--base-model", "x"], "--base-model and --config"),
+        (["--labels", "A", "--filter", "x", "--threshold", "0"], "--labels, --filter, --threshold and --config"),
         (["--strict"], "--strict and the kb_loader of --config"),
         (["--columns", "id=ID"], "--columns and the kb_loader of --config"),
     ],
@@ -271,6 +296,9 @@ def test_ontology_with_nothing_in_it(refused, tmp_path, content):
     [
         (["--hybrid"], "--hybrid and --encoder lexical"),
         (["--columns", "id"], "--columns 'id'"),
+        (["--filter", "T:1"], "KIND=ID,… with one of these kinds: prefixes, branches, types"),
+        (["--filter", "branches="], "--filter 'branches='"),
+        (["--threshold", "2"], "--threshold"),
         (["--base-model", "no/such/pipeline"], "no/such/pipeline"),
         (["--lang", "zz"], "zz"),
         (["--index", "hnsw"], "dense"),
@@ -309,6 +337,16 @@ def test_encoder_blocks():
     assert describe_encoder("a/b", False, 0.5)["model"] == "a/b"
     hybrid = describe_encoder("a/b", True, 0.3)
     assert (hybrid["weight"], hybrid["lexical"], hybrid["dense"]["encoder"]["model"]) == (0.3, lexical, "a/b")
+
+
+def test_definitions_are_compared_on_request(ontolink, tmp_path):
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("id\tname\tdefinition\nX:1\texcessive thirst\tmuch drinking\nX:2\tdrinking\t\n", "utf-8")
+    rows = []
+    for folder, options in (("plain", ()), ("defined", ("--definitions",))):
+        assert ontolink("build", terms, tmp_path / folder, *options).code == 0
+        rows.append(spacy.load(tmp_path / folder).get_pipe("ontolink_retriever").space.rows.owner.tolist())
+    assert rows == [[0, 1], [0, 0, 1]]
 
 
 def test_annotated_mentions_become_names(ontolink, toy, tmp_path):

@@ -7,7 +7,8 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_ontolink.cli.convert import CorpusFormat, Target
+from spacy_ontolink.cli.convert import Target
+from spacy_ontolink.cli.options import CorpusFormat
 from spacy_ontolink.documents import CORPUS_FORMATS
 
 FORMATS = ("jsonl", "spacy", "pubtator", "bioc-json", "bioc-xml", "brat")

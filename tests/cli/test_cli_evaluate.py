@@ -131,6 +131,42 @@ def test_the_output_of_link_has_no_gold_ids(ontolink, refused, pipeline, tmp_pat
     assert "looks like the output of 'ontolink link'" in refused("evaluate", pipeline, tmp_path / "links.jsonl")
 
 
+@pytest.fixture
+def answered(ontolink, ner_pipeline, tmp_path):
+    """A .spacy file that 'ontolink link' made of text: all ids in it are answers."""
+    (tmp_path / "text.txt").write_text("Fat percentage and fat percentage, milk yields.\n", "utf-8")
+    assert ontolink("link", ner_pipeline, tmp_path / "text.txt", "-o", tmp_path / "linked.spacy").code == 0
+    return tmp_path / "linked.spacy"
+
+
+def test_answers_in_spacy_files_are_not_gold(ontolink, refused, ner_pipeline, answered):
+    for arguments in (["evaluate", ner_pipeline, answered], ["tune", ner_pipeline, answered, answered.parent / "out"]):
+        line = refused(*arguments)
+        assert "answers of a pipeline" in line
+    # The way out that the message names.
+    gold = answered.with_name("gold.jsonl")
+    assert f"ontolink convert {answered} gold.jsonl" in line
+    assert ontolink("convert", answered, gold).code == 0
+    assert json.loads(ontolink("evaluate", ner_pipeline, gold).out)["recall_at_1"] == 1
+
+
+def test_answers_that_someone_corrected_are_gold(ontolink, ner_pipeline, answered):
+    nlp = spacy.load(ner_pipeline)
+    (doc,) = DocBin().from_disk(answered).get_docs(nlp.vocab)
+    first, *others = doc.ents
+    doc.ents = [spacy.tokens.Span(doc, first.start, first.end, label=first.label, kb_id="T:3"), *others]
+    DocBin(docs=[doc], store_user_data=True).to_disk(answered)
+    measures = json.loads(ontolink("evaluate", ner_pipeline, answered).out)
+    assert measures["recall_at_1"] == pytest.approx(0.5)
+
+
+def test_gold_ids_of_a_linked_corpus_stay_gold(ontolink, pipeline, corpus, tmp_path):
+    expected = json.loads(ontolink("evaluate", pipeline, corpus).out)
+    assert ontolink("link", pipeline, corpus, "-o", tmp_path / "linked.spacy").code == 0
+    found = json.loads(ontolink("evaluate", pipeline, tmp_path / "linked.spacy").out)
+    assert found["recall_at_1"] == expected["recall_at_1"]
+
+
 def test_two_runs(ontolink, refused, pipeline, corpus, tmp_path, monkeypatch):
     first, other = tmp_path / "first.json", tmp_path / "other.jsonl"
     ontolink("evaluate", pipeline, corpus, "-o", first)

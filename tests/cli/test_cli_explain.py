@@ -103,8 +103,9 @@ def test_labels_decide(ontolink, toy, tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("ontolink_retriever", config={"ontology": str(toy), "labels": ["TRAIT"], "spans_key": "sc"})
     nlp.to_disk(tmp_path / "labels")
-    assert "Not looked up" in ontolink("explain", tmp_path / "labels", "[[milk yield]]").out
+    assert "Not looked up" in ontolink("explain", tmp_path / "labels", "[[milk yield]]", "--label", "AGE").out
     assert "T:2" in ontolink("explain", tmp_path / "labels", "[[milk yield]]", "--label", "TRAIT").out
+    assert "T:2" in ontolink("explain", tmp_path / "labels", "[[milk yield]]").out  # one that it links
 
 
 def test_one_of_several_retrievers(ontolink, refused, two_retrievers):

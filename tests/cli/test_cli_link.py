@@ -95,9 +95,31 @@ def test_ner_is_the_choice_where_there_is_one(ontolink, ner_pipeline, notes):
     assert "(ner)" in result.err
 
 
+def test_mentions_that_nobody_looked_up_are_no_nil(ontolink, toy, ner_pipeline, notes, tmp_path):
+    base = toy.parent / "base"
+    assert ontolink("build", toy, tmp_path / "other", "--base-model", base, "--labels", "OTHER").code == 0
+    result = ontolink("link", tmp_path / "other", notes)
+    assert "1 mention (ner): 0 linked, 1 not looked up;" in result.err
+    assert "NIL" not in result.err
+
+
 def test_dictionary_instead_of_ner(ontolink, ner_pipeline, notes):
     result = ontolink("link", ner_pipeline, notes, "--mentions", "dictionary")
     assert links(result.out) == [[("Fat percentage", "T:1")], [("milk yield", "T:2")]]
+
+
+def test_the_dictionary_finds_what_the_pipeline_may_answer(ontolink, toy, tmp_path):
+    """Names of entities that are filtered out are no mentions, whatever else they might be linked to."""
+    text = tmp_path / "text.txt"
+    text.write_text("A trait: milk yield, fat percentage.", "utf-8")
+    assert ontolink("build", toy, tmp_path / "all").code == 0
+    found = [("trait", "T:0"), ("milk yield", "T:2"), ("fat percentage", "T:1")]
+    assert links(ontolink("link", tmp_path / "all", text, "--mentions", "dictionary").out) == [found]
+    assert ontolink("build", toy, tmp_path / "yields", "--filter", "branches=T:3", "--labels", "YIELD").code == 0
+    found = ontolink("link", tmp_path / "yields", text, "--mentions", "dictionary").out
+    assert links(found) == [[("milk yield", "T:2")]]
+    assert rows(found)[0]["mentions"][0]["label"] == "YIELD"  # one that the retriever links
+    assert "T:2" in ontolink("search", tmp_path / "yields", "milk").out
 
 
 def test_whole_file_is_one_document(ontolink, pipeline, notes):
@@ -201,6 +223,83 @@ def test_noun_chunks(ontolink, toy, tmp_path):
 def test_standard_input(ontolink, pipeline, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     assert links(ontolink("link", pipeline, "-").out)[0] == [("Fat percentage", "T:1")]
+
+
+# Several inputs
+
+
+def ids(text):
+    return [row["id"] for row in rows(text)]
+
+
+def test_several_files_in_order(ontolink, pipeline, notes, corpus, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"milk yield")))
+    result = ontolink("link", pipeline, notes, corpus, "-", notes, "--mentions", "dictionary")
+    assert ids(result.out) == ["notes.txt:1", "notes.txt:3", "corpus.jsonl:a", "corpus.jsonl:b", "-:1"]
+    assert "5 documents" in result.err
+    assert "5 of the input left aside" not in result.err  # nobody asked for them
+
+
+def test_given_mentions_of_several_files(ontolink, pipeline, notes, corpus):
+    result = ontolink("link", pipeline, corpus, notes)
+    assert "4 documents, 5 mentions (given)" in result.err
+    assert [len(row["mentions"]) for row in rows(result.out)] == [3, 2, 0, 0]
+
+
+def test_files_of_one_name_are_told_apart(ontolink, pipeline, tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.txt").write_text("milk yield", "utf-8")
+    files = [tmp_path / folder / "x.txt" for folder in "ab"]
+    assert ids(ontolink("link", pipeline, *files).out) == [f"{file.as_posix()}:1" for file in files]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two texts, one of them packed, in a folder with what is no text."""
+    folder = tmp_path / "folder"
+    (folder / "more").mkdir(parents=True)
+    (folder / ".hidden.txt").write_text("hidden", "utf-8")
+    (folder / "readme.md").write_text("no text", "utf-8")
+    (folder / "b.txt").write_text(TEXT, "utf-8")
+    (folder / "more" / "a.txt.gz").write_bytes(gzip.compress(b"milk yield\n"))
+    return folder
+
+
+def test_a_folder_of_texts(ontolink, pipeline, folder, notes, monkeypatch):
+    assert ids(ontolink("link", pipeline, folder).out) == ["b.txt:1", "b.txt:3", "more/a.txt.gz:1"]
+    assert ids(ontolink("link", pipeline, folder, "--whole-file").out) == ["b.txt", "more/a.txt.gz"]
+    several = ontolink("link", pipeline, folder, folder / "b.txt", notes, "--whole-file")
+    assert ids(several.out) == ["folder/b.txt", "folder/more/a.txt.gz", "notes.txt"]
+    assert "3 documents" in several.err
+    monkeypatch.chdir(folder)
+    here = ontolink("link", pipeline, ".", notes, "--whole-file")
+    assert ids(here.out) == ["folder/b.txt", "folder/more/a.txt.gz", "notes.txt"]
+
+
+def test_the_texts_of_a_folder_of_brat(ontolink, pipeline, folder):
+    (folder / ".hidden.txt").unlink()
+    (folder / "b.ann").write_text("T1\tTRAIT 0 14\tFat percentage\n", "utf-8")
+    assert ids(ontolink("link", pipeline, folder).out) == ["b"]
+    assert ids(ontolink("link", pipeline, folder / "b.ann", folder / "b.txt").out) == ["b"]  # a pair is one input
+    assert len(ids(ontolink("link", pipeline, folder, "--from", "text").out)) == 3
+
+
+def test_a_folder_with_nothing_to_read(refused, pipeline, tmp_path):
+    (tmp_path / "docs").mkdir()
+    assert "without .txt files" in refused("link", pipeline, tmp_path / "docs")
+
+
+def test_no_input_of_several_is_overwritten(refused, pipeline, notes, corpus):
+    before = corpus.read_text("utf-8")
+    assert "another name" in refused("link", pipeline, notes, corpus, "-o", corpus)
+    assert corpus.read_text("utf-8") == before
+    assert "No such input file" in refused("link", pipeline, notes, notes.with_name("none.txt"))
+
+
+def test_the_title_of_a_page_of_several(ontolink, pipeline, notes, corpus, tmp_path):
+    assert ontolink("link", pipeline, notes, corpus, "-o", tmp_path / "out.html").code == 0
+    assert "Mentions in 2 files linked by" in (tmp_path / "out.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

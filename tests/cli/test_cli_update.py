@@ -3,6 +3,7 @@ import json
 import pytest
 import spacy
 from spacy.tokens import DocBin, Span
+from toy import BF, TRAIT, below, obo, term
 
 from spacy_ontolink.cli import BAD_INPUT
 from spacy_ontolink.space import EntitySpace
@@ -37,33 +38,19 @@ id: T:9
 name: part
 """
 
-NEW = """format-version: 1.2
-ontology: toy
-
-[Term]
-id: T:1
-name: percentage of body fat
-synonym: "body fat percentage" EXACT []
-synonym: "BF" RELATED []
-def: "Share of fat." []
-is_a: T:0
-
-[Term]
-id: T:2
-name: milk yield
-alt_id: T:22
-alt_id: T:3
-is_a: T:0
-
-[Term]
-id: T:0
-name: trait
-
-[Term]
-id: T:5
-name: egg yield
-is_a: T:0
-"""
+NEW = obo(
+    term(
+        "T:1",
+        "percentage of body fat",
+        'synonym: "body fat percentage" EXACT []',
+        BF,
+        'def: "Share of fat." []',
+        below("T:0"),
+    ),
+    term("T:2", "milk yield", "alt_id: T:22", "alt_id: T:3", below("T:0")),
+    TRAIT,
+    term("T:5", "egg yield", below("T:0")),
+)
 
 
 @pytest.fixture

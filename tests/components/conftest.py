@@ -1,55 +1,24 @@
 import pytest
 import spacy
+from toy import BF, FAT, below, obo, term
 
 from spacy_ontolink.registry import registry
 from spacy_ontolink.types import Reformulation
 
-TERMS = """format-version: 1.2
-ontology: toy
+TERMS = obo(
+    term(*FAT, BF),
+    term("T:2", "milk yield", below("T:3")),
+    term("T:3", "yield trait"),
+    term("T:4", "β-carotene level", 'synonym: "beta carotene level" EXACT []'),
+    term("T:5", "café fibre"),
+    term("T:8", "lactation amount", "is_obsolete: true", "replaced_by: T:2"),
+)
 
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-synonym: "BF" RELATED []
-
-[Term]
-id: T:2
-name: milk yield
-is_a: T:3
-
-[Term]
-id: T:3
-name: yield trait
-
-[Term]
-id: T:4
-name: β-carotene level
-synonym: "beta carotene level" EXACT []
-
-[Term]
-id: T:5
-name: café fibre
-
-[Term]
-id: T:8
-name: lactation amount
-is_obsolete: true
-replaced_by: T:2
-"""
-
-OTHER_TERMS = """format-version: 1.2
-ontology: other
-
-[Term]
-id: X:9
-name: breast feeding
-synonym: "BF" RELATED []
-
-[Term]
-id: X:10
-name: milk yield of cows
-"""
+OTHER_TERMS = obo(
+    term("X:9", "breast feeding", BF),
+    term("X:10", "milk yield of cows"),
+    name="other",
+)
 
 PHRASES = ["BF", "body fat percentage", "milk yield", "beta-carotene level", "BFP", "zzzqqq"]
 

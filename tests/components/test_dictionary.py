@@ -86,3 +86,9 @@ def test_other_texts_are_found_by_the_same_rules(nlp):
     matcher = DictionaryMatcher(kb, {"may"}, ["milk yield of cows", "LAC", "BF", "may"])
     assert [span.text for span in matcher(nlp("Milk yield of Cows may be LAC or lac; milk yield; BF"))] == [
         "Milk yield of Cows", "LAC", "milk yield"]  # fmt: skip
+
+
+def test_names_of_entities_that_are_not_allowed_are_not_looked_for(nlp):
+    kb = KnowledgeBase.from_entities([Entity("T:1", "acute"), Entity("T:2", "pain", (Synonym("ache", "EXACT"),))])
+    matcher = DictionaryMatcher(kb, allowed=kb.mask(prefixes=["T"]) & [kb.number_of(id) == 1 for id in kb])
+    assert [span.text for span in matcher(nlp("acute pain, acute ache"))] == ["pain", "ache"]

@@ -38,6 +38,8 @@ TERMS = [
     ("HP:0001382", "Joint hypermobility", ["Joints move beyond expected range of motion"], "HP:0000924"),
     ("HP:0000478", "Abnormality of the eye", ["Eye abnormality"], "HP:0000118"),
     ("HP:0000662", "Nyctalopia", ["Night blindness", "Poor night vision"], "HP:0000478"),
+    ("HP:0012823", "Clinical modifier", [], ""),
+    ("HP:0012828", "Severe", [], "HP:0012823"),
 ]
 NOTES = """\
 [[Seizures|HP:0001250]] since birth, and an [[unusually small head|HP:0000252]].
@@ -136,6 +138,7 @@ def make_world(folder: Path) -> None:
     (folder / "abstracts" / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (folder / "extra.jsonl.gz").write_bytes(gzip.compress((folder / "abstracts" / "1.jsonl").read_bytes()))
     parquet.write_table(pa.table({"abstract": ["Seizures."], "pmid": [7]}), folder / "in" / "1.parquet")
+    (folder / "ages.csv").write_text("id,name\nA:1,four months old\nA:2,newborn\n", "utf-8")
     (folder / "terms.csv").write_text("Code,Label,Others\nX:1,milk yield,yield of milk|MY\nX:2,egg weight,\n", "utf-8")
     _releases(folder)
     shutil.copytree(ROOT / "configs", folder / "configs")

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import spacy
 
 from spacy_ontolink.encoders.hybrid import HybridEncoder, make_hybrid_encoder
-from spacy_ontolink.encoders.lexical import make_lexical_encoder
+from spacy_ontolink.encoders.lexical import LexicalEncoder, make_lexical_encoder
 from spacy_ontolink.encoders.sentence import make_sentence_encoder
+from spacy_ontolink.encoders.synonyms import SynonymEncoder
 from spacy_ontolink.errors import ConfigError, StateError
 from spacy_ontolink.types import Encoder, EntityRows, Mention
 from spacy_ontolink.vectors import Vectors
@@ -14,7 +16,7 @@ TEXTS = ["milk yield", "Egg", "", "fat percentage"]
 
 @pytest.fixture
 def hybrid(plain_model):
-    return make_hybrid_encoder(make_lexical_encoder(), make_sentence_encoder(str(plain_model), device="cpu"), 0.3)
+    return make_hybrid_encoder(make_sentence_encoder(str(plain_model), device="cpu"), make_lexical_encoder(), 0.3)
 
 
 def test_cosines_add_up_by_weight(hybrid, traits):
@@ -50,7 +52,7 @@ def test_the_id_names_both_parts_and_the_weight(hybrid, plain_model, traits):
 def test_round_trip(hybrid, plain_model, traits, tmp_path):
     hybrid.fit(traits)
     hybrid.to_disk(tmp_path / "saved")
-    fresh = make_hybrid_encoder(make_lexical_encoder(), make_sentence_encoder("/gone/plain", device="cpu"), 0.3)
+    fresh = make_hybrid_encoder(make_sentence_encoder("/gone/plain", device="cpu"), make_lexical_encoder(), 0.3)
     opened = fresh.from_disk(tmp_path / "saved")
     assert opened.id == hybrid.id
     mentions = [Mention(text) for text in TEXTS]
@@ -65,14 +67,14 @@ def test_another_weight_or_part_than_the_saved_one_is_refused(hybrid, traits, tm
     hybrid.to_disk(tmp_path)
     dense = make_sentence_encoder("/gone/plain", device="cpu")
     with pytest.raises(StateError, match=r"with a weight 0\.3, but is opened with 0\.4"):
-        make_hybrid_encoder(make_lexical_encoder(), dense, 0.4).from_disk(tmp_path)
+        make_hybrid_encoder(dense, make_lexical_encoder(), 0.4).from_disk(tmp_path)
     with pytest.raises(StateError, match="with a lexical part LexicalEncoder, but is opened with SentenceEncoder"):
         make_hybrid_encoder(dense, dense, 0.3).from_disk(tmp_path)
     with pytest.raises(StateError, match="with a dense part SentenceEncoder, but is opened with Fixed"):
-        make_hybrid_encoder(make_lexical_encoder(), Fixed([0], [0]), 0.3).from_disk(tmp_path)
+        make_hybrid_encoder(Fixed([0], [0]), make_lexical_encoder(), 0.3).from_disk(tmp_path)
     with pytest.raises(StateError, match="some/other"):
         other = make_sentence_encoder("some/other", device="cpu")
-        make_hybrid_encoder(make_lexical_encoder(), other, 0.3).from_disk(tmp_path)
+        make_hybrid_encoder(other, make_lexical_encoder(), 0.3).from_disk(tmp_path)
 
 
 @pytest.mark.parametrize("content", [None, "{}", "[]", "{"])
@@ -119,7 +121,7 @@ class Fixed:
     ("owner", "name", "row"), [([0, 0, 1], [0, 1, 3], 2), ([0, 1, 1], [0, 1, 2], 1), ([0, 0], [0, 1], 2)]
 )
 def test_parts_with_other_rows_are_refused(owner, name, row):
-    hybrid = make_hybrid_encoder(Fixed([0, 0, 1], [0, 1, 2]), Fixed(owner, name))
+    hybrid = make_hybrid_encoder(Fixed(owner, name), Fixed([0, 0, 1], [0, 1, 2]))
     with pytest.raises(StateError, match=rf"lexical gives 3 and dense gives {len(owner)}; .* at row {row}\."):
         hybrid.encode_entities(None)
 
@@ -132,4 +134,19 @@ def test_a_weight_is_a_share(weight):
 
 def test_a_part_that_is_no_encoder_is_refused():
     with pytest.raises(ConfigError, match="'dense' must be a Encoder"):
-        make_hybrid_encoder(Fixed([0], [0]), "minilm")
+        make_hybrid_encoder("minilm", Fixed([0], [0]))
+
+
+def test_the_lexical_part_is_the_default_encoder_unless_said(tmp_path, monkeypatch):
+    """Also where the block of the config takes the place of the retriever's own default, and after loading."""
+    monkeypatch.setenv("ONTOLINK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "toy.csv").write_text("id,name,synonyms\nT:1,milk yield,yield of milk\nT:2,egg weight,\n", "utf-8")
+    dense = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}  # any encoder with a row for each name
+    encoder = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "dense": dense}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ontolink_retriever", config={"ontology": str(tmp_path / "toy.csv"), "encoder": encoder})
+    nlp.to_disk(tmp_path / "saved")
+    made = spacy.load(tmp_path / "saved").get_pipe("ontolink_retriever").space.encoder
+    assert isinstance(made, HybridEncoder)
+    assert isinstance(made.lexical, SynonymEncoder) and isinstance(made.lexical.encoder, LexicalEncoder)
+    assert made.weight == 0.6

@@ -2,42 +2,18 @@ import json
 
 import pytest
 import spacy
+from toy import FAT, TRAIT, below, obo, term
 
 from spacy_ontolink.cli.evaluate import measure_all
 from spacy_ontolink.registry import registry
 
-TERMS = """format-version: 1.2
-ontology: toy
-
-[Term]
-id: T:0
-name: trait
-
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-is_a: T:0
-
-[Term]
-id: T:3
-name: yield trait
-namespace: yields
-is_a: T:0
-
-[Term]
-id: T:2
-name: milk yield
-namespace: yields
-alt_id: T:22
-is_a: T:3
-
-[Term]
-id: T:4
-name: egg yield
-namespace: yields
-is_a: T:3
-"""
+TERMS = obo(
+    TRAIT,
+    term(*FAT, below("T:0")),
+    term("T:3", "yield trait", "namespace: yields", below("T:0")),
+    term("T:2", "milk yield", "namespace: yields", "alt_id: T:22", below("T:3")),
+    term("T:4", "egg yield", "namespace: yields", below("T:3")),
+)
 
 
 class LongestName:

@@ -1,51 +1,27 @@
+import shutil
+
 import numpy as np
 import pytest
 import spacy
+from toy import BF, FAT, TRAIT, below, obo, term
 
 from spacy_ontolink.registry import registry
 from spacy_ontolink.report import chain_of, explain
 from spacy_ontolink.types import Reformulation
 
-TERMS = """format-version: 1.2
-ontology: toy
+BROWSER = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 
-[Term]
-id: T:0
-name: trait
-
-[Term]
-id: T:1
-name: body fat percentage
-synonym: "fat percentage" EXACT []
-synonym: "BF" RELATED []
-is_a: T:0
-
-[Term]
-id: T:3
-name: yield trait
-is_a: T:0
-
-[Term]
-id: T:2
-name: milk yield
-is_a: T:3
-
-[Term]
-id: T:4
-name: egg yield
-is_a: T:3
-
-[Term]
-id: T:5
-name: <script>alert("fat")</script> & milk
-synonym: "milky" BROAD []
-is_a: T:3
-
-[Term]
-id: X:9
-name: breast feeding
-synonym: "BF" EXACT []
-"""
+TERMS = obo(
+    TRAIT,
+    term(*FAT, BF, below("T:0")),
+    term("T:3", "yield trait", below("T:0")),
+    term("T:2", "milk yield", below("T:3")),
+    term("T:4", "egg yield", below("T:3")),
+    term("T:5", '<script>alert("fat")</script> & milk', 'synonym: "milky" BROAD []', below("T:3")),
+    term("X:9", "breast feeding", 'synonym: "BF" EXACT []'),
+)
 
 
 class FeedingReranker:
@@ -75,6 +51,18 @@ class FixedReformulator:
 
     def from_disk(self, path):
         return self
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser; tests that need one are skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    if BROWSER is None:
+        pytest.skip("needs a browser: apt-get install chromium")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

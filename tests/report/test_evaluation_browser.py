@@ -1,6 +1,5 @@
 """The page of a run in a real browser, opened from a file; skipped where there is none."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,8 @@ from spacy_ontolink.evaluation import Run, compare_runs
 from spacy_ontolink.metrics import Resampling
 from spacy_ontolink.report import write_evaluation
 
-BROWSER = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 LINK = link_pattern("bioregistry")
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    if BROWSER is None:
-        pytest.skip("needs a browser: apt-get install chromium")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -97,3 +98,18 @@ def test_a_surrogate_in_a_name_does_not_break_the_page(page, explained):
 
     one = explained("milk yield")
     page(replace(one, right="\ud83d"))
+
+
+def test_ranks_of_several_digits_stay_on_one_line(browser, explained, tmp_path):
+    one = explained("milk yields")
+    ranked = [replace(one.candidates[0], rank=rank) for rank in (1, 10, 100)]
+    write_page(tmp_path / "page.html", [replace(one, candidates=tuple(ranked))], LINK, title="Why")
+    page = browser.new_page(viewport={"width": 900, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    lines = """cells => cells.map(cell => {
+        const text = document.createRange()
+        text.selectNodeContents(cell)
+        return text.getClientRects().length
+    })"""
+    assert page.locator("td.rank").evaluate_all(lines) == [1, 1, 1]
+    page.close()

@@ -1,5 +1,6 @@
 """Damage to what was saved: each damaged file is named when it is opened, with the command that builds it again."""
 
+import re
 import shutil
 
 import pytest
@@ -90,12 +91,28 @@ def test_files_that_spacy_wrote(copied, damage):
         file.write_bytes(whole)
 
 
-@pytest.mark.parametrize("name", ["tokenizer", "meta.json", "vocab/strings.json", "entity_ruler/patterns.jsonl"])
+@pytest.mark.parametrize("wrong", ["refrmulator = null", 'encoder = "no.such.v1"', "k = many"])
+def test_a_config_with_a_wrong_setting(copied, wrong):
+    """Wherever a letter of it is another one: the block is named, and the way out."""
+    config = copied() / "config.cfg"
+    text = config.read_text("utf-8")
+    block = "[components.ontolink_retriever]\n"
+    assert block in text
+    config.write_text(text.replace(block, f"{block}{wrong}\n"), "utf-8")
+    with pytest.raises(OntolinkError, match=re.escape(str(config))) as caught:
+        load_pipeline(str(config.parent))
+    assert REMEDY in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer", "config.cfg", "meta.json", "vocab/strings.json", "entity_ruler/patterns.jsonl"]
+)
 def test_files_that_spacy_misses(copied, name):
     copy = copied()
     (copy / name).unlink()
-    with pytest.raises(OntolinkError, match=name):
+    with pytest.raises(OntolinkError, match=name) as caught:
         load_pipeline(str(copy))
+    assert REMEDY in str(caught.value)
 
 
 # Files that are too large to be read whole whenever they are opened
