@@ -85,6 +85,20 @@ def test_the_ontology_teaches_which_words_stand_for_others(space, wording):
     assert mixed[1] > mixed[0]
 
 
+def test_what_few_names_meet_is_left_to_what_is_known_of_unknown_words():
+    entities = [Entity(f"T:{organ}", f"{organ} crypt", (Synonym(f"{organ} gland"),)) for organ in ORGANS]
+    kb = KnowledgeBase.from_entities([*entities, Entity("T:1", "crypt span", (Synonym("crypt reach"),))])
+    weights = Wording.learn(EntitySpace.build(kb, make_lexical_encoder(), ExactIndex())).weights
+
+    def pair(mention, name):
+        both, left, right = compare((mention, name), (mention, ""), ("", name))
+        (place,) = set(both.indices[both.indices >= PLAIN]) - set(left.indices) - set(right.indices)
+        return weights[place]
+
+    assert pair("gland", "crypt") > 0
+    assert pair("reach", "span") == 0
+
+
 def test_an_exact_name_keeps_its_score(space, wording):
     candidates = space.kb.numbers_of(["T:d", "T:w"])[None]
     for query in (Query(Mention("spleen crypt depth")), Query(Mention("SCD"), Mention("spleen crypt depth"))):
