@@ -14,21 +14,22 @@ Ontologies of millions of names are built, opened and searched as small ones are
 size and says which it took; `--index` overrides it.
 
 - **Up to 200,000 names** every row is compared, exactly.
-- **Beyond that, where there is a lexical part**: an inverted index. The rarest n-grams of a mention propose some
-  thousand rows, which are then scored exactly, with the dense part if there is one. How many postings are read and how
-  many rows are scored again are settings of `spacy-ontolink.InvertedIndex.v1`; recall against exact search is measured
-  when the index is built, with rows that lack a third of their n-grams as queries, and is part of `ontolink info`.
-- **Dense vectors, or a hybrid whose dense part finds other entities** than the n-grams do, so that recall is below
-  0.99, as happens with the default encoder where most entities have synonyms: faiss lists of near vectors with a byte
-  per dimension, whose proposals are scored again with the stored rows; the sparse part has an inverted index beside it.
-  As many lists are visited as recall of 0.99 takes, measured when the index is built, unless `nprobe` is set. With
-  `--index hnsw` or `ivf`, fewer than 5,000 rows are all searched, and the index is called flat.
+- **Beyond that, where rows are n-grams alone**: an inverted index. The rarest n-grams of a mention propose some
+  thousand rows, which are then scored exactly. How many postings are read and how many rows are scored again are
+  settings of `spacy-ontolink.InvertedIndex.v1`; recall against exact search is measured when the index is built, with
+  rows that lack a third of their n-grams as queries, and is part of `ontolink info`.
+- **Dense vectors, alone or beside n-grams**, as the default encoder makes them where entities have synonyms: faiss
+  lists of near vectors, whose proposals are scored again with the stored rows. Up to 128 dimensions they take half a
+  byte for two dimensions, beyond that a byte for each. Rare n-grams propose rows as well, and tell which of the
+  thousands that either proposes are worth an exact score. As many lists are visited as recall of 0.99 takes, or until
+  more add nothing, measured when the index is built, unless `nprobe` is set. With `--index hnsw` or `ivf`, fewer than
+  5,000 rows are all searched, and the index is called flat.
 
 Vectors that several pipelines share, and that change with the ontology, may be kept in a
 [vector store](vector-store.md) instead.
 
-A build encodes and pools a part of the entities at a time. Rows of more than 256 MiB go to temporary files (in
-`TMPDIR`, which needs as much room as they take), so that what a build must hold in memory is names and lists.
+A build encodes and pools a part of the entities at a time. Rows and inverted lists of more than 256 MiB go to temporary
+files (in `TMPDIR`, which needs as much room as they take), so that what a build must hold in memory is names.
 
 Rows, names and lists are memory-mapped: opening reads hardly any of them, and worker processes share their pages. For
 that, of files over 32 MiB only samples are compared with their checksum when a space of over 256 MiB is opened: other
@@ -44,8 +45,8 @@ dimensions alone, trained by `configs/train_ngrams.cfg` on 20,000 of the entitie
 the time that a transformer takes. Peak memory is that of the whole process, mapped files included, some 0.3 GiB of
 which are Python and spaCy. "Exact search alone" is the index's part of what "mentions per CPU-s" measures for the whole
 component. "On two cores" is the number of mentions over half the CPU time of two worker processes and the process that
-feeds them: what they would do if nobody else used the machine. PSS counts shared pages in proportion to who shares
-them."""
+feeds them with documents of 16 mentions: what they would do if nobody else used the machine. PSS counts shared pages in
+proportion to who shares them."""
 COLUMNS = {
     "case": "case",
     "names": "names",

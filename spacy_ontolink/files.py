@@ -25,6 +25,7 @@ _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BOOL": "|b1", "I8": "|i1",
            "I64": "<i8", "U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}  # fmt: skip
 _CHECKSUM = "checksum"
 _MAX_HEADER = 100_000_000
+_WRITTEN = 64 << 20  # bytes at a time, so that no more of a mapped array is in memory
 T = TypeVar("T")
 
 
@@ -158,8 +159,10 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for array in arrays.values():
-            file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data)
-            leave_pages(array)
+            content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+            for start in range(0, len(content), _WRITTEN):
+                file.write(content[start : start + _WRITTEN].data)
+                leave_pages(array)
 
 
 def leave_pages(array: np.ndarray) -> None:

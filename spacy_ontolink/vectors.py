@@ -115,12 +115,12 @@ class Vectors:
         arrays: dict[str, np.ndarray] = {}
         for number, block in enumerate(self.blocks):
             if sp.issparse(block):
-                arrays[f"{number}.data"] = block.data.astype(np.float32)
+                arrays[f"{number}.data"] = block.data.astype(np.float32, copy=False)
                 arrays[f"{number}.indices"] = block.indices
                 arrays[f"{number}.indptr"] = block.indptr
                 arrays[f"{number}.shape"] = np.asarray(block.shape, np.int64)
             else:
-                arrays[f"{number}.dense"] = block.astype(np.float16)
+                arrays[f"{number}.dense"] = block.astype(np.float16, copy=False)
         write_tensors(path, arrays)
 
     @classmethod

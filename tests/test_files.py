@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_ontolink import atomic
+from spacy_ontolink import atomic, files
 from spacy_ontolink.errors import DataError, StateError
 from spacy_ontolink.files import (
     cache_folder,
@@ -54,7 +54,9 @@ def test_names_that_lead_out_of_a_folder_are_refused(tmp_path, name):
         safe_join(tmp_path, name)
 
 
-def test_tensors_are_mapped_as_they_were_written(tmp_path):
+@pytest.mark.parametrize("written", [5, 1 << 20])
+def test_tensors_are_mapped_as_they_were_written(tmp_path, monkeypatch, written):
+    monkeypatch.setattr(files, "_WRITTEN", written)
     arrays = {
         "half": np.arange(6, dtype=np.float16).reshape(2, 3),
         "whole": np.arange(5, dtype=np.uint64),
@@ -66,6 +68,8 @@ def test_tensors_are_mapped_as_they_were_written(tmp_path):
     for name, array in arrays.items():
         assert opened[name].dtype == array.dtype
         np.testing.assert_array_equal(opened[name], array)
+    write_tensors(tmp_path / "b.safetensors", opened)  # lets go of pages of what it reads from
+    assert (tmp_path / "b.safetensors").read_bytes() == (tmp_path / "a.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("keep", [0, 4, 40, -1])

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
-from ..types import Bools1d, EntityRows, Floats2d, Hits, Index, Ints2d
+from ..types import Bools1d, EntityRows, Floats1d, Floats2d, Hits, Index, Ints1d, Ints2d
 from ..vectors import Vectors
 from .exact import ExactIndex
 from .inverted import InvertedIndex
 from .masking import Mask, MaskedSearch
 from .ranking import no_hits
-from .rescoring import EntityScorer
+from .rescoring import EntityScorer, dense_products, owners_of
 
 BESIDE = "beside"
 INVERTED_ROWS = 200_000
 _MARGIN = 32  # rows fetched beyond the K and its factor
 _BESIDE_INVERTED = 8  # times as many where inverted lists beside propose by part of their n-grams alone
-_POSTINGS, _PROPOSED = 100_000, 3_000  # that these lists read and propose: half of what they would alone
+_POSTINGS, _PROPOSED = 100_000, 3_000  # from which these lists propose, and how many rows
+_RESCORED = 2  # of the rows that either proposes, half as many as were fetched are scored exactly
 _GROWTH, _ROUNDS = 4, 3
 _QUERIES = 64
 
@@ -74,7 +76,7 @@ class ApproximateIndex(ABC):
         if not dense:
             raise ConfigError(Errors.NO_DENSE_BLOCK.format(dims=rows.vectors.dims))
         place = max(dense, key=rows.vectors.dims.__getitem__)
-        self._place, self._dense, self._vectors = place, blocks[place], rows.vectors
+        self._place, self._dense, self._vectors = place, np.asarray(blocks[place]), rows.vectors
         self._owner = np.asarray(rows.owner)
         self._scorer = EntityScorer(rows.vectors, self._owner, n_entities)
         self._masked = MaskedSearch(rows, n_entities)
@@ -85,7 +87,7 @@ class ApproximateIndex(ABC):
         if others is None:
             return None
         inverted = len(others) > INVERTED_ROWS and any(map(sp.issparse, others.blocks))
-        return InvertedIndex(_POSTINGS, _PROPOSED) if inverted else ExactIndex()
+        return InvertedIndex(_POSTINGS, _PROPOSED, checked=0) if inverted else ExactIndex()
 
     def _build_beside(self, rows: EntityRows, n_entities: int) -> None:
         if self._beside:
@@ -122,7 +124,7 @@ class ApproximateIndex(ABC):
             some = queries.take(pending)
             dense = np.ascontiguousarray(some.blocks[self._place], np.float32)
             rows = self._propose(dense, fetch, effort, mask)
-            found, enough = self._rank(some, rows, k, max(k, int(fetch / rows_per_entity)), mask)
+            found, enough = self._rank(some, rows, k, fetch, mask)
             _write(hits, pending, found)
             pending, fetch, effort = pending[~enough], fetch * _GROWTH, effort * _GROWTH
         if len(pending):
@@ -130,7 +132,7 @@ class ApproximateIndex(ABC):
             _write(hits, pending, self._masked.exact.search(queries.take(pending), k, allowed))
         return hits
 
-    def _rank(self, queries: Vectors, rows: Ints2d, k: int, k_beside: int, mask: Mask | None) -> tuple[Hits, Bools1d]:
+    def _rank(self, queries: Vectors, rows: Ints2d, k: int, fetch: int, mask: Mask | None) -> tuple[Hits, Bools1d]:
         """Rank the entities of the fetched rows, and the best of the other blocks; tell which queries have enough.
 
         That is: ``k`` entities, and the last row that was fetched scores below the last of them.
@@ -138,15 +140,25 @@ class ApproximateIndex(ABC):
         fitting = rows >= 0 if mask is None else (rows >= 0) & mask.rows[rows]
         proposed, last = np.where(fitting, self._owner[rows], -1), [rows[:, -1]]
         if self._beside and (others := self._others(queries)):
-            if isinstance(self._beside, InvertedIndex):  # all that it looks up is scored here, over all blocks at once
-                more = self._beside.propose(others, k_beside, mask.rows if mask else None)
+            if isinstance(self._beside, InvertedIndex):
+                by_engine = [np.sort(row[fits]) for row, fits in zip(rows, fitting, strict=True)]
+                by_ngrams = self._beside.propose(others, fetch, mask.rows if mask else None, by_engine)
+                proposed = owners_of(list(self._best(queries, by_ngrams, fetch // _RESCORED)), self._owner)
             else:
+                k_beside = max(k, fetch * self._scorer.n_entities // len(self._owner))
                 beside = self._beside.search(others, k_beside, mask.allowed if mask else None)
-                more, last = beside.entities, [*last, beside.rows[:, -1]]
-            proposed = np.hstack([proposed, more])
+                proposed, last = np.hstack([proposed, beside.entities]), [*last, beside.rows[:, -1]]
         hits = self._scorer.rank(queries, proposed, k)
         worst = np.maximum.reduce([self._scorer.scores_of(queries, row) for row in last])
         return hits, (hits.entities[:, -1] >= 0) & (worst < hits.scores[:, -1])
+
+    def _best(self, queries: Vectors, proposed: Iterable[tuple[Ints1d, Floats1d]], n_rows: int) -> Iterator[Ints1d]:
+        """Yield the best ``n_rows`` of the rows proposed for each query, by what n-grams say plus the dense part."""
+        for query, (rows, scores) in enumerate(proposed):
+            if len(rows) > n_rows:
+                scores = scores + dense_products(self._dense, rows, queries.blocks[self._place][query])
+                rows = rows[np.argpartition(scores, len(rows) - n_rows)[-n_rows:]]
+            yield rows
 
 
 def _write(hits: Hits, queries: np.ndarray, found: Hits) -> None:

@@ -13,25 +13,23 @@ from ..files import REBUILD, read_json, write_json
 from ..types import Bools1d, EntityRows, Hits, Index
 from ..vectors import Vectors
 from .approximate import INVERTED_ROWS
-from .checking import ENOUGH
 from .exact import ExactIndex
 from .faiss_index import FaissIndex
 from .inverted import InvertedIndex
 
 FACTS = "chosen.json"
+_NARROW = 128  # dimensions; half a byte for two of them is enough, and is read several times as fast
 _KINDS: dict[str, Callable[[], Index]] = {
     "exact": ExactIndex,
     "inverted": InvertedIndex,
     "ivf": lambda: FaissIndex("ivf", "sq8"),
+    "ivf-pq4": lambda: FaissIndex("ivf", "pq4"),
 }
 _log = logging.getLogger(__name__)
 
 
 class AutoIndex:
-    """Compare all rows as long as there are few; beyond, look rare n-grams up, or else lists of near dense vectors.
-
-    Inverted lists do for vectors that are sparse, or dense in a part that hardly finds other entities, as the recall
-    that they measure tells.
+    """Compare all rows as long as there are few; beyond, look rare n-grams up, and lists of near dense vectors.
 
     Args:
         exact_rows: Up to so many rows, all are compared.
@@ -48,21 +46,19 @@ class AutoIndex:
 
     def build(self, rows: EntityRows, n_entities: int) -> None:
         """Choose an index and build it."""
-        for kind in self._candidates(rows.vectors):
-            self._kind, self._index = kind, _KINDS[kind]()
-            self._index.build(rows, n_entities)
-            recall = self._index.describe()["recall"]
-            if not isinstance(recall, float) or recall >= ENOUGH:
-                break
+        self._kind = self._choice(rows.vectors)
+        self._index = _KINDS[self._kind]()
+        self._index.build(rows, n_entities)
         if self._kind != "exact":
             _log.info("%d rows: the index is %s; set another to override.", len(rows.vectors), self._kind)
 
-    def _candidates(self, vectors: Vectors) -> tuple[str, ...]:
-        """Kinds of index, to be tried until one finds enough; inverted lists are quickly made, so they go first."""
+    def _choice(self, vectors: Vectors) -> str:
         if len(vectors) <= self.exact_rows:
-            return ("exact",)
-        sparse = [sp.issparse(block) for block in vectors.blocks]
-        return ("inverted",) * any(sparse) + ("ivf",) * (not all(sparse))
+            return "exact"
+        if all(map(sp.issparse, vectors.blocks)):
+            return "inverted"
+        widest = max(block.shape[1] for block in vectors.blocks if not sp.issparse(block))
+        return "ivf-pq4" if widest <= _NARROW else "ivf"
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""

@@ -7,11 +7,13 @@ import logging
 import numpy as np
 import scipy.sparse as sp
 
-from ..types import Index
+from ..types import Hits, Index
 from ..vectors import Block, Vectors
+from .ranking import search_in_batches
 
 RECALL_K, RECALL_FLOOR, ENOUGH = 64, 0.95, 0.99
 _FORGOTTEN = 1 / 3
+_QUERIES = 64
 
 
 def sample_rows(vectors: Vectors, size: int, seed: int) -> Vectors:
@@ -37,10 +39,16 @@ def partly_forgotten(vectors: Vectors, size: int, seed: int) -> Vectors:
 
 
 class RecallCheck:
-    """Searches some queries exactly, once, to tell of any index how much it finds."""
+    """Searches some queries exactly, once, to tell of any index how much it finds.
 
-    def __init__(self, exact: Index, queries: Vectors) -> None:
-        self._queries = queries
+    Args:
+        exact: The exact index.
+        queries: What to look for.
+        rows: What is searched, pages of which are let go as soon as may be.
+    """
+
+    def __init__(self, exact: Index, queries: Vectors, rows: Vectors | None = None) -> None:
+        self._queries, self._rows = queries, rows
         expected = exact.search(queries, RECALL_K)
         self._least = np.where(expected.entities < 0, np.inf, expected.scores).min(axis=1, keepdims=True) - 2e-6
         self._wanted = (expected.entities >= 0).sum(axis=1)
@@ -50,14 +58,20 @@ class RecallCheck:
 
         Counted by score, as both score alike: of equally good entities any will do.
         """
-        found = index.search(self._queries, RECALL_K)
+        found = search_in_batches(lambda some: self._searched(index, some), self._queries, _QUERIES, RECALL_K)
         hit = np.minimum(((found.scores >= self._least) & (found.entities >= 0)).sum(axis=1), self._wanted)
         return round(float(hit.sum() / self._wanted.sum()), 4) if self._wanted.sum() else None
 
+    def _searched(self, index: Index, queries: Vectors) -> Hits:
+        hits = index.search(queries, RECALL_K)
+        if self._rows:
+            self._rows.leave_pages()
+        return hits
 
-def measure_recall(index: Index, exact: Index, queries: Vectors) -> float | None:
+
+def measure_recall(index: Index, exact: Index, queries: Vectors, rows: Vectors | None = None) -> float | None:
     """Return the share of the exact index's best entities that ``index`` finds; see ``RecallCheck``."""
-    return RecallCheck(exact, queries).recall(index)
+    return RecallCheck(exact, queries, rows).recall(index)
 
 
 def advise(log: logging.Logger, name: str, recall: float | None, advice: str) -> None:

@@ -17,12 +17,13 @@ from ..forking import guard_forks
 from ..types import Bools1d, Floats2d
 
 Kind = Literal["flat", "hnsw", "ivf"]
-Quantiser = Literal["none", "sq8", "pq"]
+Quantiser = Literal["none", "sq8", "pq", "pq4"]
 
 _ADDED = 1 << 16  # rows turned into float32 at a time
 _PER_CENTROID = 39  # the fewest training rows per centroid that faiss is content with
 _MOST_PER_CENTROID = 64
 _MOST_LISTS = 4096  # with more, most of the time of a build goes into finding each row its list
+_MOST_FAST_LISTS = 1024  # of pq4, which reads lists so fast that longer ones cost little
 _ITERATIONS, _MANY = 10, 200_000  # so many are enough to cut many rows into lists
 _MAPPED = 32 << 20  # bytes; the lists of larger files stay on disk and are shared by processes
 
@@ -44,6 +45,9 @@ class Plan:
             if (given := getattr(self, setting)) not in kinds:
                 wanted = " or ".join(map(repr, kinds))
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=given, wanted=wanted))
+        if self.kind == "hnsw" and self.quantiser == "pq4":
+            wanted = "'flat' or 'ivf' with quantiser 'pq4'"
+            raise ConfigError(Errors.SETTING_VALUE.format(setting="kind", given=self.kind, wanted=wanted))
         for setting in ("links", "ef_construction", "nlist", "pq_m"):
             if (given := getattr(self, setting)) is not None and given < 1:
                 wanted = "a positive number"
@@ -62,17 +66,21 @@ class Plan:
     def lists(self, n_rows: int) -> int:
         """How many lists ``n_rows`` rows are put into."""
         if self.kind == "ivf":
-            return max(1, min(self.nlist or min(_MOST_LISTS, int(4 * n_rows**0.5)), n_rows // _PER_CENTROID))
+            most = _MOST_FAST_LISTS if self.quantiser == "pq4" else _MOST_LISTS
+            return max(1, min(self.nlist or min(most, int(4 * n_rows**0.5)), n_rows // _PER_CENTROID))
         return 1
 
     def parts(self, dimension: int) -> int:
         """How many parts ``pq`` cuts a vector into: by default the most of at least eight dimensions each, or four.
 
+        ``pq4`` takes parts of two dimensions.
+
         Raises:
             ConfigError: ``pq_m`` does not divide the dimensions.
         """
         if self.pq_m is None:
-            return next((m for m in range(dimension // 4, 0, -1) if dimension % m == 0 and dimension // m >= 8), 1)
+            least, most = (2, dimension // 2) if self.quantiser == "pq4" else (8, dimension // 4)
+            return next((m for m in range(most, 0, -1) if dimension % m == 0 and dimension // m >= least), 1)
         if dimension % self.pq_m:
             wanted = f"a divisor of the {dimension} dimensions"
             raise ConfigError(Errors.SETTING_VALUE.format(setting="pq_m", given=self.pq_m, wanted=wanted))
@@ -167,8 +175,9 @@ def open_engine(path: Path, kind: Kind, shape: tuple[int, ...]) -> Engine:
     mapped = kind == "ivf" and path.stat().st_size > _MAPPED
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP if mapped else 0)
-        if mapped:  # reading ahead starts threads for every search
-            faiss.downcast_InvertedLists(index.invlists).prefetch_nthread = 0
+        lists: Any = faiss.downcast_InvertedLists(index.invlists) if mapped else None
+        if mapped := hasattr(lists, "prefetch_nthread"):  # those of pq4 are read: they are small, and cannot be mapped
+            lists.prefetch_nthread = 0  # reading ahead starts threads for every search
     except RuntimeError as error:
         reason = str(error).strip().rpartition("Error: ")[2]
         raise StateError(Errors.FILE_DAMAGED.format(path=path, reason=reason, rebuild=REBUILD)) from error
@@ -184,11 +193,13 @@ def _recipe(plan: Plan, n_rows: int, dimension: int) -> str:
     """What to tell faiss's index factory."""
     bits = int(min(8, np.log2(max(2, n_rows / _PER_CENTROID))))
     # "np": no polysemous training, which takes minutes and serves a search that is not used here.
-    code = {"none": "Flat", "sq8": "SQ8", "pq": f"PQ{plan.parts(dimension)}x{bits}np"}[plan.quantiser]
+    parts = plan.parts(dimension)
+    code = {"none": "Flat", "sq8": "SQ8", "pq": f"PQ{parts}x{bits}np", "pq4": f"PQ{parts}x4fs"}[plan.quantiser]
     if plan.kind == "hnsw":  # faiss builds its graph over pq codes by Euclidean distance, the same for unit vectors
         return f"HNSW{plan.links},{code}"
-    if (
-        plan.kind == "ivf" or plan.quantiser == "pq"
+    if plan.kind == "ivf" or plan.quantiser in (
+        "pq",
+        "pq4",
     ):  # a plain pq index cannot search among some rows only; one list can
         return f"IVF{plan.lists(n_rows)},{code}"
     return code

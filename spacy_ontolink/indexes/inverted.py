@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,13 @@ import scipy.sparse as sp
 
 from ..errors import ConfigError, Errors, StateError
 from ..files import REBUILD, read_json, write_json
-from ..types import Bools1d, EntityRows, Hits, Ints2d
+from ..types import Bools1d, EntityRows, Floats1d, Hits, Ints1d
 from ..vectors import Vectors
 from .checking import advise, measure_recall, partly_forgotten
 from .masking import Mask, MaskedSearch
 from .postings import Postings
 from .ranking import no_hits
-from .rescoring import EntityScorer
+from .rescoring import EntityScorer, owners_of
 
 FACTS = "inverted.json"
 _QUERIES = 32
@@ -33,14 +34,14 @@ class InvertedIndex:
     as fast.
 
     Args:
-        postings: How many postings (an n-gram in a row) a query reads.
+        postings: From how many postings (an n-gram in a row) of a query rows are taken; three times as many are read.
         rescored: How many rows are then scored exactly.
         checked: How many rows, a third of their n-grams left out, are used as queries to measure recall against exact
             search when the index is built.
         seed: Seed of that sample.
     """
 
-    def __init__(self, postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0) -> None:
+    def __init__(self, postings: int = 100_000, rescored: int = 4_000, checked: int = 128, seed: int = 0) -> None:
         for setting, value in {"postings": postings, "rescored": rescored}.items():
             if value < 1:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
@@ -60,8 +61,8 @@ class InvertedIndex:
         self._take(rows, n_entities)
         self._lists = Postings.of(rows.vectors.blocks[self._place])
         sample = partly_forgotten(rows.vectors, self.checked, self.seed)
-        self._recall = measure_recall(self, self._masked.exact, sample)
-        rows.vectors.leave_pages()
+        self._recall = measure_recall(self, self._masked.exact, sample, rows.vectors)
+        self._lists.leave_pages()
         advise(_log, "inverted", self._recall, "raise postings or rescored")
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
@@ -71,18 +72,21 @@ class InvertedIndex:
         lists = self._lists
         return self._masked.search(lambda some, mask: self._search(some, k, mask, lists), queries, k, allowed, _QUERIES)
 
-    def propose(self, queries: Vectors, n_rows: int, allowed: Bools1d | None = None) -> Ints2d:
-        """Return the entities that an exact search of each query would score, (B, P), padded with -1.
+    def propose(
+        self, queries: Vectors, n_rows: int, allowed: Bools1d | None, others: Sequence[Ints1d]
+    ) -> Iterator[tuple[Ints1d, Floats1d]]:
+        """Yield for each query the rows that it would score exactly, then others, and what rare n-grams say of them.
 
         Args:
             queries: Finite vectors, (B, D).
             n_rows: How many rows to propose, if that is more than are set.
             allowed: Which rows may be proposed, (N,); None for all.
+            others: Other rows of each query, ascending.
         """
         if self._lists is None:
             raise StateError(Errors.NOT_BUILT)
         n_best = max(self.rescored, n_rows)
-        return self._owners(list(self._lists.best_rows(queries.blocks[self._place], self.postings, n_best, allowed)))
+        return self._lists.best_rows(queries.blocks[self._place], self.postings, n_best, allowed, others)
 
     def to_disk(self, path: Path) -> None:
         """Write the inverted lists and their facts into the folder ``path``."""
@@ -125,8 +129,8 @@ class InvertedIndex:
         while len(pending):
             some = queries.take(pending)
             sparse = some.blocks[self._place]
-            rows = list(lists.best_rows(sparse, postings, rescored, mask.rows if mask else None))
-            found = self._scorer.rank(some, self._owners(rows), k)
+            rows = [row for row, _ in lists.best_rows(sparse, postings, rescored, mask.rows if mask else None)]
+            found = self._scorer.rank(some, owners_of(rows, self._owner), k)
             for mine, new in zip(hits, found, strict=True):
                 mine[pending] = new
             whole = (lists.needed(sparse) <= postings) & (np.array([len(one) for one in rows]) < rescored)
@@ -134,21 +138,14 @@ class InvertedIndex:
             postings, rescored = postings * _GROWTH, rescored * _GROWTH
         return hits
 
-    def _owners(self, rows: list[np.ndarray]) -> np.ndarray:
-        """The entities of some rows per query, (B, most rows), padded with -1."""
-        owners = np.full((len(rows), max((len(one) for one in rows), default=0)), -1, np.int32)
-        for query, one in enumerate(rows):
-            owners[query, : len(one)] = self._owner[one]
-        return owners
-
 
 def make_inverted_index(
-    postings: int = 200_000, rescored: int = 6_000, checked: int = 128, seed: int = 0
+    postings: int = 100_000, rescored: int = 4_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
     """Make an ``InvertedIndex``: rare n-grams propose rows, which are then scored exactly.
 
     Args:
-        postings: How many postings (an n-gram in a row) a query reads.
+        postings: From how many postings (an n-gram in a row) of a query rows are taken; three times as many are read.
         rescored: How many rows are then scored exactly.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.
         seed: Seed of that sample.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +18,7 @@ class EntityScorer:
 
     def __init__(self, vectors: Vectors, owner: Ints1d, n_entities: int) -> None:
         self.n_entities = max(1, n_entities)
-        self._vectors, self._owner = vectors, owner
+        self._blocks, self._owner = [_plain(block) for block in vectors.blocks], owner
         self._entities = n_entities
 
     @functools.cached_property
@@ -55,9 +56,17 @@ class EntityScorer:
         scores = np.zeros(len(rows), np.float32)
         starts = np.flatnonzero(np.diff(query, prepend=-1))
         stops = np.append(starts, len(query))[1:]
-        for start, stop in zip(starts, stops, strict=True):
-            for block, given in zip(self._vectors.blocks, queries.blocks, strict=True):
-                scores[start:stop] += _products(block[rows[start:stop]], given[query[start]])
+        for block, given in zip(self._blocks, queries.blocks, strict=True):
+            weights = np.zeros(block.shape[1], np.float32)
+            for start, stop in zip(starts, stops, strict=True):
+                some, one = rows[start:stop], query[start]
+                if sp.issparse(block):
+                    part = slice(given.indptr[one], given.indptr[one + 1])
+                    weights[given.indices[part]] = given.data[part]
+                    scores[start:stop] += block[some] @ weights
+                    weights[given.indices[part]] = 0
+                else:
+                    scores[start:stop] += dense_products(block, some, given[one])
         return np.round(scores, 6)
 
 
@@ -74,8 +83,23 @@ def _kth_best(scores: Floats1d, query: np.ndarray, k: int, n_queries: int) -> Fl
     return kth
 
 
-def _products(rows: Block, query: Block) -> Floats1d:
-    """Dot products of one block of some rows with one query."""
-    if sp.issparse(rows):
-        return np.asarray(rows @ query.toarray().ravel(), np.float32)
-    return np.asarray(rows, np.float32) @ np.asarray(query, np.float32)
+def dense_products(block: np.ndarray, rows: Ints1d, query: Floats1d) -> Floats1d:
+    """Dot products of some rows of a dense block with one query."""
+    products: Floats1d = block.take(rows, axis=0).astype(np.float32) @ np.asarray(query, np.float32)
+    return products
+
+
+def owners_of(rows: Sequence[Ints1d], owner: Ints1d) -> Ints2d:
+    """Return the entities of some rows per query, (B, most rows), padded with -1."""
+    owners = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int32)
+    for query, some in enumerate(rows):
+        owners[query, : len(some)] = owner[some]
+    return owners
+
+
+def _plain(block: Block) -> Block:
+    """The same block without ``np.memmap``, whose slices are slow to make."""
+    if sp.issparse(block):
+        arrays = (np.asarray(block.data), np.asarray(block.indices), np.asarray(block.indptr))
+        return sp.csr_matrix(arrays, shape=block.shape, copy=False)
+    return np.asarray(block)

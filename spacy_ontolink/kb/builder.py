@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import Errors, OntologyError, Warnings
 from ..types import Entity, Ints1d
 from . import hierarchy, lifecycle, names
-from .collector import CHUNK, ENTITY_FIELDS, Collected, Collector, select, strings
+from .collector import CHUNK, ENTITY_FIELDS, Collected, Collector, release_unused, select, strings
 from .columns import Csr, Table, make_table
 from .hashing import hash_texts
 
@@ -78,6 +78,7 @@ class Builder:
             "lookup": table.lookup(n_names),
         }  # fmt: skip
         self._log(stopped)
+        release_unused()
         return Built(tables, n_live, n_names, dict(self.problems), stopped)
 
     def _check(self, data: Collected, n_live: int, nameless: Counter[str]) -> None:

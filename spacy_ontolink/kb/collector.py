@@ -136,6 +136,13 @@ def _join(chunks: list[Any]) -> Any:
     return array
 
 
+def release_unused() -> None:
+    """Give back to the system what Arrow keeps of the memory of arrays that are gone."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 def select(array: Any, rows: np.ndarray) -> Any:
     """Take rows of an Arrow array; all of them in order cost nothing."""
     import pyarrow as pa

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
-from spacy_ontolink.indexes import auto
 from spacy_ontolink.indexes.auto import FACTS, make_auto_index
 from spacy_ontolink.types import EntityRows, Index
 from spacy_ontolink.vectors import Vectors, join
@@ -17,12 +16,10 @@ def make_rows(kind):
     rng = np.random.default_rng(0)
     sparse = Vectors((sp.random(N, 50, 0.2, "csr", dtype=np.float32, rng=0),)).normalised()
     dense = Vectors((rng.normal(size=(N, 8)).astype(np.float32),)).normalised()
-    projected = Vectors((sparse.blocks[0] @ rng.normal(size=(50, 8)).astype(np.float32),)).normalised()
     vectors = {
         "sparse": sparse,
         "dense": dense,
         "hybrid": join((sparse, dense), (0.5, 0.5)),
-        "projected": join((sparse, projected), (0.98, 0.02)),
     }[kind]
     return EntityRows(vectors.half(), np.arange(N, dtype=np.int32), np.arange(N, dtype=np.int32))
 
@@ -36,7 +33,7 @@ def built(kind, exact_rows):
 @pytest.mark.parametrize(
     ("kind", "exact_rows", "chosen"),
     [("sparse", N, "exact"), ("dense", N, "exact"), ("sparse", N - 1, "inverted"), ("dense", 0, "flat"),
-     ("hybrid", 0, "flat"), ("projected", 0, "inverted")],
+     ("hybrid", 0, "flat")],
 )  # fmt: skip
 def test_chosen_by_number_and_kind_of_rows(kind, exact_rows, chosen, tmp_path, caplog):
     with caplog.at_level(logging.INFO):
@@ -52,18 +49,16 @@ def test_chosen_by_number_and_kind_of_rows(kind, exact_rows, chosen, tmp_path, c
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_large_dense_rows_get_lists():
+@pytest.mark.parametrize(("dimensions", "asked"), [(8, "ivf,pq4"), (128, "ivf,pq4"), (136, "ivf,sq8")])
+def test_large_dense_rows_get_lists(dimensions, asked, tmp_path):
     rng = np.random.default_rng(0)
-    vectors = Vectors((rng.normal(size=(6000, 8)).astype(np.float32),)).normalised().half()
+    vectors = Vectors((rng.normal(size=(6000, dimensions)).astype(np.float32),)).normalised().half()
+    rows = EntityRows(vectors, np.arange(6000, dtype=np.int32), np.arange(6000, dtype=np.int32))
     index = make_auto_index(1000)
-    index.build(EntityRows(vectors, np.arange(6000, dtype=np.int32), np.arange(6000, dtype=np.int32)), 6000)
-    assert index.describe()["asked"] == "ivf,sq8"
-
-
-def test_inverted_lists_that_find_too_little_give_way(monkeypatch):
-    monkeypatch.setattr(auto, "ENOUGH", 1.1)
-    assert built("projected", 0).describe()["kind"] == "flat"
-    assert built("sparse", 0).describe()["kind"] == "inverted"  # there is nothing else
+    index.build(rows, 6000)
+    assert index.describe()["asked"] == asked
+    index.to_disk(tmp_path)
+    assert make_auto_index().from_disk(tmp_path, rows, 6000).describe() == index.describe()
 
 
 def test_damage_is_named(tmp_path):

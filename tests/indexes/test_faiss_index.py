@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink.errors import ConfigError, StateError
-from spacy_ontolink.indexes import approximate
+from spacy_ontolink.indexes import approximate, faiss_index
 from spacy_ontolink.indexes.exact import make_exact_index
 from spacy_ontolink.indexes.faiss_index import make_faiss_index
 from spacy_ontolink.types import EntityRows, Index
@@ -17,6 +17,7 @@ from spacy_ontolink.vectors import Vectors, join
 
 N_ENTITIES = 1500
 KINDS = [(kind, quantiser) for kind in ("flat", "hnsw", "ivf") for quantiser in ("none", "sq8", "pq")]
+KINDS += [("flat", "pq4"), ("ivf", "pq4")]
 
 
 def make_rows(kind="dense", n_entities=N_ENTITIES, seed=0):
@@ -151,10 +152,11 @@ def test_queries_of_nothing_find_nothing(kind, quantiser, block):
     assert (hits.entities[1] >= 0).all()
 
 
-def test_a_batch_changes_nothing():
+@pytest.mark.parametrize("quantiser", ["sq8", "pq4"])
+def test_a_batch_changes_nothing(quantiser):
     rows = make_rows()
     queries = some_queries(rows, 130)
-    index = built(rows, "ivf", "sq8")
+    index = built(rows, "ivf", quantiser)
     together = index.search(queries, 7)
     alone = [index.search(queries.take(slice(n, n + 1)), 7) for n in range(130)]
     np.testing.assert_array_equal(together.entities, np.vstack([hits.entities for hits in alone]))
@@ -184,6 +186,11 @@ def test_search_before_build():
 def test_senseless_settings(settings):
     with pytest.raises(ConfigError, match=next(iter(settings))):
         make_faiss_index(**settings)
+
+
+def test_a_graph_of_half_bytes_is_refused():
+    with pytest.raises(ConfigError, match=r"kind = 'hnsw' .* with quantiser 'pq4'"):
+        make_faiss_index("hnsw", "pq4")
 
 
 def test_parts_must_divide_the_dimensions():
@@ -304,10 +311,11 @@ def test_damage_is_named(tmp_path):
             make_faiss_index().from_disk(tmp_path, rows, N_ENTITIES)
 
 
-def test_the_same_seed_makes_the_same_index():
+@pytest.mark.parametrize("quantiser", ["pq", "pq4"])
+def test_the_same_seed_makes_the_same_index(quantiser):
     rows = make_rows()
     queries = some_queries(rows)
-    one, two = (built(rows, "ivf", "pq", nprobe=2).search(queries, 30) for _ in range(2))
+    one, two = (built(rows, "ivf", quantiser, nprobe=2).search(queries, 30) for _ in range(2))
     np.testing.assert_array_equal(one.rows, two.rows)
 
 
@@ -337,29 +345,44 @@ def test_a_forked_child_searches_after_its_parent_did():
     assert subprocess.run(command, timeout=60, check=False).returncode == 0
 
 
-def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("kind", "quantiser"), [("flat", "none"), ("ivf", "sq8"), ("ivf", "pq4")])
+def test_many_sparse_rows_beside_are_inverted(tmp_path, monkeypatch, kind, quantiser):
     monkeypatch.setattr(approximate, "INVERTED_ROWS", 100)
     rows = make_rows("hybrid")
     queries = some_queries(rows)
-    index = built(rows, "flat")
+    index = built(rows, kind, quantiser)
     index.to_disk(tmp_path / "index")
     assert (tmp_path / "index" / approximate.BESIDE / "postings.safetensors").exists()
-    opened = make_faiss_index("flat", flat_below=100).from_disk(tmp_path / "index", rows, N_ENTITIES)
+    opened = make_faiss_index(kind, quantiser).from_disk(tmp_path / "index", rows, N_ENTITIES)
     for one in (index, opened):
         assert recall(one.search(queries, 10), exact_hits(rows, queries, 10)) > 0.99
 
 
+def test_few_of_the_proposed_rows_are_scored_exactly(monkeypatch):
+    """Those that are best by the n-grams that were looked up plus the dense part, which here are all that there are."""
+    monkeypatch.setattr(approximate, "INVERTED_ROWS", 100)
+    rows = make_rows("hybrid")
+    index = built(rows, "flat", checked=0)
+    rank, scored = index._scorer.rank, []
+    index._scorer.rank = lambda queries, proposed, k: scored.append(proposed.shape[1]) or rank(queries, proposed, k)
+    queries = some_queries(rows)
+    assert recall(index.search(queries, 10), exact_hits(rows, queries, 10)) == 1
+    assert scored
+    assert max(scored) < len(rows.owner) / 10
+
+
 @pytest.mark.parametrize("block", ["dense", "hybrid"])
-def test_large_lists_stay_on_disk(tmp_path, monkeypatch, block):
+@pytest.mark.parametrize("quantiser", ["sq8", "pq4"])  # faiss maps no lists of the latter
+def test_large_lists_stay_on_disk(tmp_path, monkeypatch, block, quantiser):
     monkeypatch.setattr("spacy_ontolink.indexes.faiss_engine._MAPPED", 0)
     rows = make_rows(block)
     queries = some_queries(rows)
-    index = built(rows, "ivf", "sq8")
+    index = built(rows, "ivf", quantiser)
     index.to_disk(tmp_path / "one")
-    opened = make_faiss_index("ivf", "sq8").from_disk(tmp_path / "one", rows, N_ENTITIES)
+    opened = make_faiss_index("ivf", quantiser).from_disk(tmp_path / "one", rows, N_ENTITIES)
     opened.to_disk(tmp_path / "two")
     assert (tmp_path / "two" / "index.faiss").read_bytes() == (tmp_path / "one" / "index.faiss").read_bytes()
-    again = make_faiss_index("ivf", "sq8").from_disk(tmp_path / "two", rows, N_ENTITIES)
+    again = make_faiss_index("ivf", quantiser).from_disk(tmp_path / "two", rows, N_ENTITIES)
     for one in (opened, again, pickle.loads(pickle.dumps(opened))):
         np.testing.assert_array_equal(one.search(queries, 9).rows, index.search(queries, 9).rows)
 
@@ -382,3 +405,11 @@ def test_as_many_lists_are_visited_as_recall_takes():
     easy, hard = (built(some, "ivf", nlist=100, n_entities=4000) for some in (rows, rows._replace(vectors=noise)))
     assert 16 <= easy.describe()["nprobe"] < hard.describe()["nprobe"]
     assert hard.describe()["recall"] >= 0.99
+
+
+def test_no_more_lists_are_visited_than_add_to_recall(monkeypatch):
+    """What n-grams miss, for instance, no number of lists finds."""
+    recalls = {16: 0.9, 32: 0.95, 64: 0.9501}
+    monkeypatch.setattr(faiss_index.RecallCheck, "recall", lambda self, index: recalls[index._visited])
+    facts = built(make_rows(), "ivf", nlist=80).describe()
+    assert (facts["nprobe"], facts["recall"]) == (32, 0.95)

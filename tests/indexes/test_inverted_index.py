@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from spacy_ontolink import row_files
 from spacy_ontolink.errors import ConfigError, StateError
 from spacy_ontolink.files import open_tensors, write_tensors
 from spacy_ontolink.indexes import inverted, masking, postings
@@ -109,6 +110,36 @@ def test_batches_change_nothing(rows, queries):
             np.testing.assert_array_equal(one[0], all_of_them[number])
 
 
+def test_lists_in_files_are_the_same(rows, queries, monkeypatch):
+    in_memory = postings.Postings.of(rows.vectors.blocks[0])
+    monkeypatch.setattr(row_files, "IN_MEMORY", 0)
+    in_files = postings.Postings.of(rows.vectors.blocks[0])
+    in_files.leave_pages()
+    for one, other in zip(searched(in_memory, queries), searched(in_files, queries), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def searched(lists, queries, n_best=30, **settings):
+    for rows, scores in lists.best_rows(queries.blocks[0], 2000, n_best, **settings):
+        yield from (rows, scores)
+
+
+def test_rows_of_highest_score_each_once(rows, queries):
+    """By all n-grams, so that scores are the products with the rows, and rows asked for follow with theirs."""
+    block, others = rows.vectors.blocks[0], [np.arange(0, len(rows.owner), 700, dtype=np.int32)] * len(queries)
+    allowed = np.arange(len(rows.owner)) % 3 > 0
+    lists = postings.Postings.of(block)
+    found = lists.best_rows(queries.blocks[0], 10**7, 30, allowed, others)
+    for (some, scores), query in zip(found, queries.blocks[0].toarray(), strict=True):
+        expected = block @ query
+        np.testing.assert_allclose(scores, expected[some], atol=1e-3)  # weights are in half precision
+        best, n_best = some[: -len(others[0])], min(30, np.count_nonzero(expected[allowed]))
+        assert len(best) == n_best == len(np.unique(best))
+        assert allowed[best].all()
+        assert scores[:n_best].min() >= np.sort(expected[allowed])[-n_best] - 1e-3
+        np.testing.assert_array_equal(some[n_best:], others[0])
+
+
 def test_queries_of_nothing_find_nothing(rows):
     index = built(rows)
     empty = Vectors((sp.csr_matrix((3, N_NGRAMS), dtype=np.float32),))
@@ -157,7 +188,7 @@ def test_damaged_lists_are_refused(rows, tmp_path, name, value):
 
 
 @pytest.mark.parametrize("value", [-5, 10**8])
-def test_rows_that_there_are_not_are_noticed_before_the_first_search(rows, queries, tmp_path, value):
+def test_rows_that_there_are_not_are_noticed_when_they_are_read(rows, queries, tmp_path, value):
     built(rows).to_disk(tmp_path)
     file = tmp_path / postings.FILE
     write_tensors(file, damaged("rows", value, open_tensors(file)))
