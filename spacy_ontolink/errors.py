@@ -225,6 +225,7 @@ class Errors(messages.SubjectMessages):
     SEVERAL_RETRIEVERS = "{path} links with several components; choose one with --component: {names}"
     NO_RETRIEVER = "{path} has no component '{component}' that links; it has: {names}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    NO_NOUN_CHUNKS = "spaCy has no noun chunks in the language of {path}, '{lang}'; use --mentions {others}"
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
     BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"

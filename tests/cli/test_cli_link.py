@@ -201,7 +201,10 @@ def test_noun_chunks_need_a_parser(refused, pipeline, notes):
     assert "no component that finds noun chunks" in refused("link", pipeline, notes, "--mentions", "noun-chunks")
 
 
-def test_noun_chunks(ontolink, toy, tmp_path):
+@pytest.fixture
+def parsing(make_pipeline, tmp_path):
+    """Build pipelines that parse, with these options of ``ontolink build`` and in this language."""
+
     @Language.component("toy_parser", assigns=["token.dep"])
     def toy_parser(doc):
         verb = doc[2]
@@ -211,13 +214,42 @@ def test_noun_chunks(ontolink, toy, tmp_path):
             token.head, token.dep_, token.pos_ = head, dep, "VERB" if token is verb else "NOUN"
         return doc
 
-    base = spacy.blank("en")
-    base.add_pipe("toy_parser")
-    base.to_disk(tmp_path / "base")
-    assert ontolink("build", toy, tmp_path / "out", "--base-model", tmp_path / "base").code == 0
-    (tmp_path / "notes.txt").write_text("Milk yield fell.\n", "utf-8")
-    result = ontolink("link", tmp_path / "out", tmp_path / "notes.txt", "--mentions", "noun-chunks")
-    assert links(result.out) == [[("Milk yield", "T:2")]]
+    def parsing(*options, lang="en"):
+        base = spacy.blank(lang)
+        base.add_pipe("toy_parser")
+        base.to_disk(tmp_path / "base")
+        (tmp_path / "notes.txt").write_text("Milk yield fell.\n", "utf-8")
+        return make_pipeline(tmp_path / "out", "--base-model", tmp_path / "base", *options)
+
+    return parsing
+
+
+@pytest.mark.parametrize(
+    ("options", "label", "id"),
+    [
+        ([], "NP", "T:2"),
+        (["--labels", "TRAIT,GENE"], "TRAIT", "T:2"),  # labels of entities: a chunk is none
+        (["--labels", "GENE,NP"], "NP", "T:2"),
+    ],
+)
+def test_noun_chunks(ontolink, parsing, tmp_path, options, label, id):
+    result = ontolink("link", parsing(*options), tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert links(result.out) == [[("Milk yield", id)]]
+    assert rows(result.out)[0]["mentions"][0]["label"] == label
+
+
+def test_noun_chunks_may_be_discarded(ontolink, parsing, tmp_path):
+    path = parsing()
+    config = path / "config.cfg"
+    config.write_text(config.read_text("utf-8").replace("labels_discard = []", 'labels_discard = ["NP"]'), "utf-8")
+    result = ontolink("link", path, tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert links(result.out) == [[("Milk yield", "NIL")]]
+
+
+def test_a_language_without_noun_chunks(refused, parsing, tmp_path):
+    line = refused("link", parsing(lang="xx"), tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert "no noun chunks in the language" in line
+    assert "--mentions given, ner or dictionary" in line
 
 
 def test_standard_input(ontolink, pipeline, monkeypatch):
