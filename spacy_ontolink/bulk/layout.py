@@ -19,9 +19,9 @@ from .shards import Chunk
 
 FORMAT = 2
 COUNTS = ("documents", "linked", "nil", "skipped", "failed", "unanswered")
-"""What a receipt counts: documents in all; mentions with an id, mentions that were looked up and have none, and mentions
-that nobody looked up; documents set aside; and prompts that a language model has not answered, though it has others of
-their batch."""
+"""What a receipt counts: documents in all; mentions with an id, those that were looked up and have none, and those that
+nobody looked up; documents set aside; and prompts that a language model has not answered, though it has others of their
+batch."""
 
 
 @dataclass(frozen=True)

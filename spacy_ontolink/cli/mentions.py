@@ -48,7 +48,7 @@ def finder(nlp: Language, mentions: Mentions, pipeline: str, others: Sequence[st
 
 
 def noun_chunks(nlp: Language, pipeline: str) -> Callable[[Doc], list[Span]]:
-    """Return what finds noun chunks; they keep their label, ``NP``, if the retriever takes all labels or knows this one.
+    """Return what finds noun chunks; they keep their label, ``NP``, if the retriever takes all or knows this one.
 
     Else they get one that it links, since it chooses among labels of entities, and a chunk is none.
 

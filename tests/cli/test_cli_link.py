@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -275,6 +276,7 @@ def test_several_files_in_order(ontolink, pipeline, notes, corpus, monkeypatch):
 def test_given_mentions_of_several_files(ontolink, pipeline, notes, corpus):
     result = ontolink("link", pipeline, corpus, notes)
     assert "4 documents, 5 mentions (given)" in result.err
+    assert "2 documents of files without mentions left as they are (--mentions dictionary" in result.err
     assert [len(row["mentions"]) for row in rows(result.out)] == [3, 2, 0, 0]
 
 
@@ -284,6 +286,15 @@ def test_files_of_one_name_are_told_apart(ontolink, pipeline, tmp_path):
         (tmp_path / folder / "x.txt").write_text("milk yield", "utf-8")
     files = [tmp_path / folder / "x.txt" for folder in "ab"]
     assert ids(ontolink("link", pipeline, *files).out) == [f"{file.as_posix()}:1" for file in files]
+
+
+def test_a_path_may_be_the_name_of_another_file(ontolink, pipeline, tmp_path, monkeypatch):
+    """Of a file in a folder, the name begins with that folder; of two files of one name it is the path."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("q/x", "x", "y"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "1.txt").write_text("milk yield", "utf-8")
+    assert ids(ontolink("link", pipeline, "q/x", "x/1.txt", "y/1.txt").out) == ["q/x/1.txt:1", "x/1.txt:1", "y/1.txt:1"]
 
 
 @pytest.fixture
@@ -307,6 +318,21 @@ def test_a_folder_of_texts(ontolink, pipeline, folder, notes, monkeypatch):
     monkeypatch.chdir(folder)
     here = ontolink("link", pipeline, ".", notes, "--whole-file")
     assert ids(here.out) == ["folder/b.txt", "folder/more/a.txt.gz", "notes.txt"]
+
+
+def test_folders_are_read_through_links_and_not_for_ever(ontolink, pipeline, folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "c.txt").write_text("milk yield", "utf-8")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    (folder / "more" / "loop").symlink_to(folder)
+    (folder / "self").symlink_to(folder / "self")
+    found = ids(ontolink("link", pipeline, folder, "--whole-file").out)
+    assert found == ["b.txt", "linked/c.txt", "more/a.txt.gz"]
+
+
+def test_a_pipe_that_is_named(refused, pipeline, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "let a pipe come by standard input" in refused("link", pipeline, tmp_path / "pipe")
 
 
 def test_the_texts_of_a_folder_of_brat(ontolink, pipeline, folder):
