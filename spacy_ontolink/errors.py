@@ -166,8 +166,8 @@ class Errors(messages.SubjectMessages):
     NOT_A_NUMBER = "the model gave scores that are not numbers"
     CHAT_TEMPLATE = "The model's chat template does not work: {reason}"
     NO_DENSE_BLOCK = (
-        "An index of dense vectors needs some, but the rows are sparse only (dimensions {dims}). Use the exact index, "
-        "or a sentence or hybrid encoder."
+        "An index of dense vectors needs some, but the rows are sparse only (dimensions {dims}), as those of the "
+        "default encoder are where few entities have synonyms. Use the auto index, or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NO_SPARSE_BLOCK = (

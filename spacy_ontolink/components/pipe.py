@@ -5,6 +5,7 @@ import copy
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -276,7 +277,7 @@ class OntologyRetriever(LinkingPipe, Provider):
         for other in sorted(replaced):
             # Each on its own, since most often they are nobody's: those that came with the documents.
             kind = f"ids of {other!r} replaced"
-            self._warn_once(kind, docs, lambda nlp, other=other: replaced_by(nlp, self.name, other))
+            self._warn_once(kind, docs, partial(replaced_by, name=self.name, replaced=other))
 
     def _warn_once(self, kind: str, docs: Sequence[Doc], problems: Callable[[Language], Iterable[str]]) -> None:
         """Log what is found to be wrong in the pipeline of these documents, the first time that it is asked for."""

@@ -391,7 +391,9 @@ def test_what_is_no_pipeline(refused, notes, tmp_path, what):
         path.mkdir()
     elif what == "plain":
         spacy.blank("en").to_disk(path)
-    assert f"{what} is not a spaCy pipeline with an ontolink component" in refused("link", path, notes)
+    line = refused("link", path, notes)
+    assert f"{what} is not a spaCy pipeline with an ontolink component" in line
+    assert (f"ontolink build {path} OUT" in line) == (what == "file")
 
 
 def test_interrupt_leaves_nothing(ontolink, pipeline, corpus, tmp_path, monkeypatch):
