@@ -21,6 +21,7 @@ from .readers.sources import open_bytes
 
 logger = logging.getLogger(__name__)
 
+_SHOWN = 120  # characters of what is wrong
 TRAIN = "train"
 """The synonym type of a name that only mentions have given."""
 
@@ -40,18 +41,23 @@ def read_names(path: str | Path) -> Iterator[AnnotatedName]:
 
     Raises:
         OntologyError: The file is missing or cannot be read.
-        DataError: A line holds neither; the message says which.
+        DataError: A line holds neither; the message says which. Or no line has a name with an id.
     """
-    path = Path(path)
+    path, found = Path(path), False
     with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                yield from _names_of(json.loads(line))
+                for name in _names_of(json.loads(line)):
+                    found = True
+                    yield name
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                reason = f"neither a document with 'mentions' nor a name with 'text' and 'id' ({error!r})"
+                wrong = "it is not UTF-8" if isinstance(error, UnicodeError) else repr(error)  # which has all the bytes
+                reason = f"neither a document with 'mentions' nor a name with 'text' and 'id' ({wrong[:_SHOWN]})"
                 raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason=reason)) from error
+    if not found:
+        raise DataError(Errors.NO_MENTIONS.format(path=path, verb="take for a name", hint=Errors.NO_GOLD_HINT))
 
 
 def _names_of(row: dict[str, Any]) -> Iterator[AnnotatedName]:

@@ -104,3 +104,17 @@ def test_the_ontology_reader_takes_files_of_names(tmp_path):
     kb = make_ontology_reader(str(ontology), names=str(names))()
     assert kb["T:2"].synonyms == (Synonym("cold", "EXACT", TRAIN, 1),)
     assert read_ontology(ontology, names=[names]).hash == kb.hash != read_ontology(ontology).hash
+
+
+def test_what_is_no_text_is_not_shown_whole(tmp_path):
+    path = tmp_path / "linked.spacy"
+    path.write_bytes(b"x\x9c\xed" + b"\xff" * 10_000)
+    with pytest.raises(DataError, match=r"linked\.spacy, line 1: .*not UTF-8") as raised:
+        [*read_names(path)]
+    assert len(str(raised.value)) < 300
+
+
+def test_answers_are_no_names(tmp_path):
+    rows = [{"text": "a cold", "mentions": [{"start": 2, "end": 6, "kb_id": "T:1"}]}]
+    with pytest.raises(DataError, match=r"no mention in it to take for a name\. Each mention needs 'kb_ids'"):
+        [*read_names(write(tmp_path / "linked.jsonl", rows))]
