@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DataError, Errors, Warnings
-from ..text import normalise
+from ..text import in_brief, normalise
 from .columns import column_array, content_hash, make_table
 from .hashing import hash_texts
 from .knowledge_base import KnowledgeBase
@@ -21,7 +21,6 @@ from .readers.sources import open_bytes
 
 logger = logging.getLogger(__name__)
 
-_SHOWN = 120  # characters of what is wrong
 TRAIN = "train"
 """The synonym type of a name that only mentions have given."""
 
@@ -52,9 +51,8 @@ def read_names(path: str | Path) -> Iterator[AnnotatedName]:
                 for name in _names_of(json.loads(line)):
                     found = True
                     yield name
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                wrong = "it is not UTF-8" if isinstance(error, UnicodeError) else repr(error)  # which has all the bytes
-                reason = f"neither a document with 'mentions' nor a name with 'text' and 'id' ({wrong[:_SHOWN]})"
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                reason = f"neither a document with 'mentions' nor a name with 'text' and 'id' ({in_brief(error)})"
                 raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason=reason)) from error
     if not found:
         raise DataError(Errors.NO_MENTIONS.format(path=path, verb="take for a name", hint=Errors.NO_GOLD_HINT))
