@@ -65,9 +65,7 @@ def bare(space: EntitySpace, texts: list[str]) -> list[list[int]]:
     return retrieve(space, [Query(Mention(text)) for text in texts], K).entities.tolist()
 
 
-def race(
-    methods: dict[str, Callable[[Any], Any]], batches: dict[str, list[Any]], shift: int
-) -> dict[str, list[float]]:
+def race(methods: dict[str, Callable[[Any], Any]], batches: dict[str, list[Any]], shift: int) -> dict[str, list[float]]:
     """Give the CPU-seconds of each method by batch.
 
     They take turns at each batch so that noise hits all alike, and begin with another one each time, since what one

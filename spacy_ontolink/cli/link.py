@@ -115,6 +115,9 @@ def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: f
     parts += [f"{outcome[kind]:,} {kind}" for kind in ("NIL", "not looked up") if outcome[kind]]
     if tally.mentions and mentions != "given":
         parts.append(f"{tally.mentions:,} of the input left aside (--mentions given takes them)")
+    if tally.bare and mentions == "given":
+        unread = count(tally.bare, "document")
+        parts.append(f"{unread} of files without mentions left as they are (--mentions dictionary looks for names)")
     if tally.expanded:
         parts.append(f"{tally.expanded:,} widened to whole tokens")
     say(", ".join(parts) + f"; {seconds(duration)}" + (f" -> {output}" if output else ""))

@@ -5,6 +5,7 @@ import copy
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,7 +179,7 @@ class OntologyRetriever(LinkingPipe, Provider):
 
     def parts(self) -> dict[str, Part]:
         """Return the space, and the reformulator if there is one."""
-        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, self._space is not None)}
+        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, self._space is not None, True)}
         if self.reformulator is not None:
             parts["reformulator"] = Part(self.reformulator.to_disk, self.reformulator.from_disk, False)
         return parts
@@ -273,14 +274,16 @@ class OntologyRetriever(LinkingPipe, Provider):
         for spans, items in read:
             own = [next(found) if isinstance(item, Request) else item for item in items]
             replaced |= write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
-        if replaced:
-            self._warn_once("replaced", docs, lambda nlp: [replaced_by(nlp, self.name, replaced)])
+        for other in sorted(replaced):
+            # Each on its own, since most often they are nobody's: those that came with the documents.
+            kind = f"ids of {other!r} replaced"
+            self._warn_once(kind, docs, partial(replaced_by, name=self.name, replaced=other))
 
     def _warn_once(self, kind: str, docs: Sequence[Doc], problems: Callable[[Language], Iterable[str]]) -> None:
         """Log what is found to be wrong in the pipeline of these documents, the first time that it is asked for."""
         if kind not in self._warned and (nlp := self._pipeline(docs)) is not None:
             self._warned.add(kind)
-            for problem in filter(None, problems(nlp)):
+            for problem in problems(nlp):
                 logger.warning(problem)
 
     def _warn_cut(self, n_tokens: int) -> None:

@@ -19,12 +19,10 @@ from spacy.training import Example
 
 from ..abbreviations import long_forms
 from ..errors import Warnings
+from ..types import NIL as NIL
 from ..types import Mention
 
 logger = logging.getLogger(__name__)
-
-NIL = "NIL"
-"""The id of a mention that was looked up and has no entity; an empty id means that nobody looked."""
 
 MAX_TOKENS, MAX_CHARS = 64, 1000
 """A longer mention is cut: no ontology has such names, and engines would cut it silently or take for ever."""

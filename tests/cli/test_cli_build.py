@@ -194,11 +194,22 @@ def test_a_reader_that_cannot_be_made(refused, config_with_loader, table, tmp_pa
 @pytest.mark.parametrize("index", ["hnsw", "ivf"])
 def test_an_index_that_does_not_fit_is_refused_before_reading(refused, tmp_path, monkeypatch, toy, index):
     monkeypatch.setattr("spacy_ontolink.cli.building.read_all", lambda *_: pytest.fail("read"))
-    assert "dense" in refused("build", toy, tmp_path / "out", "--index", index)
     config = tmp_path / "own.cfg"
-    block = f'\n[components.linker.index]\n@ontolink_indexes = "spacy-ontolink.FaissIndex.v1"\nkind = "{index}"\n'
+    block = '\n[components.linker.encoder]\n@ontolink_encoders = "spacy-ontolink.LexicalEncoder.v1"\n'
+    block += f'\n[components.linker.index]\n@ontolink_indexes = "spacy-ontolink.FaissIndex.v1"\nkind = "{index}"\n'
     config.write_text(CONFIG.format(factory="ontolink_retriever") + block, "utf-8")
     assert f"the index {index} and the lexical encoder" in refused("build", toy, tmp_path / "out", "--config", config)
+
+
+def test_an_index_of_dense_vectors_takes_those_of_the_default_encoder(ontolink, refused, toy, tmp_path):
+    result = ontolink("build", toy, tmp_path / "out", "--index", "ivf")
+    assert result.code == 0, result.err
+    assert "flat index" in result.err  # of so few rows
+    assert ontolink("search", tmp_path / "out", "milk yields").out.split()[1] == "T:2"
+    (tmp_path / "bare.csv").write_text("id,name\n1,milk yield\n2,fat percentage\n", "utf-8")
+    line = refused("build", tmp_path / "bare.csv", tmp_path / "other", "--index", "ivf")
+    assert "where few entities have synonyms" in line
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_inverted_index_of_dense_vectors_is_refused_before_reading(refused, tmp_path, monkeypatch, toy):
@@ -301,7 +312,6 @@ def test_ontology_with_nothing_in_it(refused, tmp_path, content):
         (["--threshold", "2"], "--threshold"),
         (["--base-model", "no/such/pipeline"], "no/such/pipeline"),
         (["--lang", "zz"], "zz"),
-        (["--index", "hnsw"], "dense"),
         (["--config", "none.cfg"], "none.cfg"),
         (["--encoder", "./no-such-encoder"], "no-such-encoder"),
     ],
