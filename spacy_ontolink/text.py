@@ -65,6 +65,11 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(character if character.isprintable() or character in keep else " " for character in text)
 
 
+def shown(name: str) -> str:
+    """Return the name of a file as text that can be written; bytes of it that are no UTF-8 are escaped."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def in_brief(error: Exception) -> str:
     """Return an error as text, without all of the bytes or values that it may be about."""
     return "not UTF-8" if isinstance(error, UnicodeError) else repr(error)[:_BRIEF]

@@ -18,6 +18,7 @@ from spacy.training import Example
 from ..errors import ConfigError, Errors, Warnings
 from ..files import cache_folder
 from ..registry import check_part
+from ..text import shown
 from ..types import Encoder, Index, Reader, Reformulator
 from .base import LinkingPipe, Part
 from .finders import finders, problems, replaced_by
@@ -79,7 +80,7 @@ class OntologyRetriever(LinkingPipe, Provider):
         self._parts = (check_part(encoder, Encoder, "encoder"), check_part(index, Index, "index"))
         self.reformulator = check_part(reformulator, Reformulator, "reformulator") if reformulator else None
         self._paths = check_ontology(ontology)
-        self._built_from = [path.name for path in self._paths] or list(built_from)
+        self._built_from = [shown(path.name) for path in self._paths] or list(built_from)
         self.scorer = scorer
         self._space: EntitySpace | None = None
         self.masks: dict[str, Any] = {}
@@ -208,7 +209,7 @@ class OntologyRetriever(LinkingPipe, Provider):
 
         updated = update(self.space, kb, self.fresh_parts()[1], refit=refit)
         self.adopt(updated.space)
-        self._built_from = [Path(file).name for file in files]
+        self._built_from = [shown(Path(file).name) for file in files]
         self.name = self.name  # stores them
         return updated
 
@@ -242,7 +243,7 @@ class OntologyRetriever(LinkingPipe, Provider):
             logger.warning(Warnings.LOADER_GONE.format(name=self.name, missing=", ".join(missing)))
             return
         self._build(reader, None)
-        self._built_from = [path.name for path in paths]
+        self._built_from = [shown(path.name) for path in paths]
 
     def _pooling(self) -> "Pooling":
         from ..space import Pooling

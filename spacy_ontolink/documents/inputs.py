@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import DataError, Errors
+from ..text import shown
 from .formats.sniff import suffix_of
 from .reading import read_documents
 from .records import GIVEN
@@ -37,7 +38,7 @@ def find_inputs(paths: Sequence[Path], format: str | None = None) -> list[Input]
     for path in paths:
         if path != STDIN and not path.exists():
             raise DataError(Errors.INPUT_MISSING.format(path=path))
-        own = [Input(path, path.name or path.resolve().name)]  # that of "." is empty
+        own = [Input(path, shown(path.name or path.resolve().name))]  # that of "." is empty
         for input in _texts_in(path, len(paths) > 1) if _is_of_texts(path, format) else own:
             # The two files of a pair of BRAT are one input.
             pair = input.path.suffix == ".ann" and input.path.with_suffix(".txt")
@@ -47,7 +48,7 @@ def find_inputs(paths: Sequence[Path], format: str | None = None) -> list[Input]
         return [Input(paths[0], "")]
     while repeated := {name for name, times in Counter(input.name for input in inputs).items() if times > 1}:
         # A path may be the name of another one; paths alone are all different.
-        inputs = [Input(path, path.as_posix() if name in repeated else name) for path, name in inputs]
+        inputs = [Input(path, shown(path.as_posix()) if name in repeated else name) for path, name in inputs]
     return inputs
 
 
@@ -80,7 +81,7 @@ def read_inputs(inputs: Iterable[Input], nlp: Language, *, tally: Tally, **optio
         for doc in read_documents(path, nlp, tally=own, **options):
             if name:
                 id = doc.user_data[GIVEN]["id"]  # of a whole file: its name
-                doc.user_data[GIVEN]["id"] = name if id == path.name else f"{name}:{id}"
+                doc.user_data[GIVEN]["id"] = name if id == shown(path.name) else f"{name}:{id}"
             yield doc
         tally.add(own)
         tally.bare += 0 if own.mentions else own.documents
@@ -94,7 +95,7 @@ def _is_of_texts(path: Path, format: str | None) -> bool:
 def _texts_in(folder: Path, named: bool) -> Iterator[Input]:
     """Yield the text files in a folder and in those below it, but no hidden ones, by name."""
     files = [file for file in files_below(folder) if suffix_of(file) == ".txt"]
-    texts = [(file, file.relative_to(folder)) for file in files]
-    if not texts:
+    if not files:
         raise DataError(Errors.NO_TEXTS_IN.format(path=folder))
-    yield from (Input(file, (folder.resolve().name / name if named else name).as_posix()) for file, name in texts)
+    above = Path(folder.resolve().name if named else "")
+    yield from (Input(file, shown((above / file.relative_to(folder)).as_posix())) for file in files)

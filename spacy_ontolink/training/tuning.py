@@ -174,7 +174,8 @@ def tune_surface(
             scored[lambda_] = CandidateScores(
                 space, lookups.queries, candidates, Pooling(name_pooling, lambda_), encoded
             )
-        added = None if words is None else setting["wording"] * words
+        # Without weight there is nothing to add: 0 times the -inf of padding is no number, and argmax would choose it.
+        added = None if words is None or not setting["wording"] else setting["wording"] * words
         first = scored[lambda_].mixed(setting["weights"], added).argmax(axis=1)
         return np.asarray(right[np.arange(len(right)), first])
 

@@ -1,4 +1,7 @@
 import json
+import os
+import sys
+from pathlib import Path
 
 import pytest
 import spacy
@@ -393,3 +396,15 @@ def test_wrong_settings_of_a_part_are_told_with_the_block(ontolink, refused, toy
     reason = refused("info", tmp_path / "out")
     assert "config.cfg: a block is wrong" in reason
     assert "NoIndex" in reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere take no such names")
+def test_an_ontology_whose_name_is_no_text(ontolink, toy, tmp_path):
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/toy\xff.obo"))
+    odd.write_bytes(toy.read_bytes())
+    result = ontolink("build", odd, tmp_path / "out")
+    assert result.code == 0, result.err
+    assert spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").kb.name == "toy\\xff"
+    odd.write_bytes(toy.read_bytes().replace(b"milk yield", b"yield of milk"))
+    assert ontolink("update", tmp_path / "out", odd, tmp_path / "new").code == 0
+    assert "T:2" in ontolink("search", tmp_path / "new", "yield of milk").out

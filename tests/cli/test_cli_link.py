@@ -14,7 +14,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_ontolink.cli.link import PEEK
-from spacy_ontolink.documents import SPANS_KEY
+from spacy_ontolink.documents import SPANS_KEY, Format
 
 TEXT = "Fat percentage rose.\n\nThe milk yield and milk yields fell.\n"
 
@@ -328,6 +328,21 @@ def test_folders_are_read_through_links_and_not_for_ever(ontolink, pipeline, fol
     (folder / "self").symlink_to(folder / "self")
     found = ids(ontolink("link", pipeline, folder, "--whole-file").out)
     assert found == ["b.txt", "linked/c.txt", "more/a.txt.gz"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere take no such names")
+@pytest.mark.parametrize("format", get_args(Format))
+def test_names_of_files_that_are_no_text(ontolink, pipeline, tmp_path, format):
+    (folder := tmp_path / "folder").mkdir()
+    odd = Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.txt"))
+    for file in (odd, folder / "good.txt"):
+        file.write_text("milk yield", "utf-8")
+    for place, options in enumerate([[folder], [folder, "--whole-file"], [odd, "--whole-file"], [odd]]):
+        out = tmp_path / f"{place}.{format}"
+        result = ontolink("link", pipeline, *options, "-o", out)
+        assert result.code == 0, result.err
+        if format == "jsonl" and "--whole-file" in options:
+            assert ids(out.read_text("utf-8"))[0] == "bad\\xff.txt"
 
 
 def test_a_pipe_that_is_named(refused, pipeline, tmp_path):
