@@ -122,7 +122,7 @@ def one_run(pipeline: Path, corpus: Path, out: Path, engine: str, workers: int) 
     return {
         "documents_per_second": documents / (last - first),
         "documents_per_cpu_second": of_that / spent,
-        "mentions_per_document": sum(fact["linked"] + fact["nil"] for fact in facts) / counted,
+        "mentions_per_document": sum(fact["linked"] + fact["nil"] + fact["skipped"] for fact in facts) / counted,
         "bytes_per_document": whole.stat().st_size / counted,
         "load": load,
         **shared,

@@ -26,6 +26,7 @@ from linking_parts import (
     CROSS,
     NAMES,
     NGRAMS,
+    SHOWN,
     TOKENS,
     TOP_N,
     Row,
@@ -52,7 +53,7 @@ SETTINGS = (
 )
 STRATEGIES = ("none", "BASE", "RM-PCS", "PC-POS")
 LIMIT, LIMIT_READ = 1000, 300  # mentions to tune on; with a cross-encoder
-READ_MENTIONS = 1500  # that it is trained on
+READ_MENTIONS = 2500  # that it is trained on
 
 
 class Corpus(NamedTuple):
@@ -128,8 +129,10 @@ class Bench:
         """Train MiniLM to read candidates in context: those of a pipeline that does not know the training mentions."""
         out = self.models / f"cross-encoder-{seed}"
         if not (out / "training.cfg").is_file():
-            pipeline(self.kb(), encoder_of(self.aligned(seed))).to_disk(scratch / "base")
-        few = {"data__limit": READ_MENTIONS, "pool__k": TOP_N, "negatives__n": 5, "training__epochs": 1}
+            pipeline(self.kb(), default_with(self.options.minilm)).to_disk(scratch / "base")
+        few = {"data__limit": READ_MENTIONS, "pool__k": TOP_N, "training__epochs": 1, "model__dropout": 0.1}
+        few |= {"negatives__scheme": "hard", "negatives__n": 4, "negatives__n_semi_hard": 2}
+        few |= {f"pool__{name}": value for name, value in SHOWN.items()}
         how = {"training__batch_size": 8, "training__learning_rate": 1e-4, "training__schedule": "linear"}
         where = {"data__pipeline": str(scratch / "base"), "model__base": self.options.minilm, "training__seed": seed}
         tokens = {f"model__{name}": value for name, value in TOKENS.items()}
@@ -165,7 +168,7 @@ def supervised(bench: Bench, how: str) -> list[Row]:
     It is tuned on the development mentions, which are then made names as well.
     """
     known, runs, test = bench.kb("train", "dev"), [], bench.folder / "test.jsonl"
-    built = default_with(bench.options.minilm) if how == BUILT else None
+    built = default_with(bench.options.minilm) if how in (BUILT, READ) else None
     if not bench.corpus.small:
         return mean([measured(pipeline(known, built or encoder_of()), test)])
     minilm = bench.minilm("train") if how == WITH else None

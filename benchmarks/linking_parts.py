@@ -26,7 +26,9 @@ from spacy_ontolink.metrics import OVERLAPS, overlap, rank_of_gold, summarise
 CONFIGS = (HERE.parent / "configs" / f"train_{name}.cfg" for name in ("retriever", "ngrams", "cross_encoder"))
 NAMES, NGRAMS, CROSS = CONFIGS
 K, TOP_N = 64, 8
-TOKENS = {"mention_tokens": 40, "entity_tokens": 40}
+TOKENS = {"mention_tokens": 32, "entity_tokens": 32}
+SHOWN = {"n_context": 32, "definition": False, "n_parents": 0}
+"""What the cross-encoder reads of a candidate: its name, and the synonyms closest to the mention."""
 VIEWS = {"retriever": "retriever", "surface": "+ surface", "context": "+ context", "fused": "+ fuse"}
 Row = dict[str, Any]
 
@@ -72,14 +74,14 @@ def default_with(minilm: str) -> Row:
 
 
 def pipeline(kb: KnowledgeBase, encoder: Row, cross_encoder: Path | None = None) -> Language:
-    """Make a pipeline that retrieves, looks at the candidates' names again, reads them in context, and fuses."""
+    """Make a pipeline that retrieves, compares words, reads the candidates in context, and fuses."""
     nlp = spacy.blank("en")
     found: Any = nlp.add_pipe("ontolink_retriever", config={"k": K, "encoder": encoder})
     found.initialize(list, nlp=nlp, kb_loader=lambda: kb)
     nlp.add_pipe("ontolink_surface_rerank")
     if cross_encoder:
         reranker = {"@ontolink_rerankers": "spacy-ontolink.CrossEncoder.v1", "model": str(cross_encoder), **TOKENS}
-        nlp.add_pipe("ontolink_context_rerank", config={"reranker": reranker, "top_n": TOP_N})
+        nlp.add_pipe("ontolink_context_rerank", config={"reranker": reranker, "top_n": TOP_N, **SHOWN})
     nlp.add_pipe("ontolink_fuse")
     return nlp
 

@@ -43,7 +43,7 @@ def pipeline(dictionary: Path) -> Language:
     nlp = spacy.blank("en")
     encoder = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
     nlp.add_pipe("ontolink_retriever", config={"ontology": str(dictionary), "encoder": encoder})
-    nlp.add_pipe("ontolink_surface_rerank", config={"pooling": 0.1, "name_pooling": 0.5})
+    nlp.add_pipe("ontolink_surface_rerank")
     return nlp
 
 

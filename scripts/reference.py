@@ -236,7 +236,7 @@ def command_section(name: str, command: Any) -> list[str]:
 
 def metavar(argument: Any) -> str:
     """Write the name of an argument, with dots if there may be several."""
-    return (argument.metavar or argument.name.upper()) + ("…" if argument.nargs == -1 else "")
+    return (argument.metavar or argument.name.upper()).rstrip(".") + ("…" if argument.nargs == -1 else "")
 
 
 def row(first: str, parameter: Any) -> str:

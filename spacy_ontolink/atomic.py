@@ -61,7 +61,7 @@ def _sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def naming_full_disk(path: Path) -> Iterator[None]:
+def naming_full_disk(path: Path | str) -> Iterator[None]:
     """Say of which file or folder a disk is too full, whoever's words for that the block raises.
 
     Raises:

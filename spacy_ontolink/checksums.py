@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import Errors, StateError
-from .files import REBUILD, safe_join, sha256
+from .files import REBUILD, read_checked_json, safe_join, sha256, write_checked_json
+
+NAME = "checksums.json"
 
 ALWAYS = 32 << 20
 """Bytes of a file up to which it is always read whole."""
@@ -88,3 +90,32 @@ def are_described(files: object) -> bool:
         isinstance(about, dict) and type(about.get("size")) is int and isinstance(about.get("sha256"), str)
         for about in files.values()
     )
+
+
+def write_checksums(folder: Path, parts: Iterable[str]) -> None:
+    """Write into a folder what the files of its subfolders ``parts`` are; nothing if there are none."""
+    files = {f"{part}/{name}": about for part in parts for name, about in describe_files(folder / part).items()}
+    if files:
+        write_checked_json(folder / NAME, {"files": files})
+
+
+def check_files(folder: Path, parts: Iterable[str]) -> None:
+    """Compare the files of the subfolders ``parts`` with what ``write_checksums`` wrote of them.
+
+    Raises:
+        StateError: A file is missing, of other content, or was not there; it is named.
+    """
+    parts = set(parts)
+    there = {
+        file.relative_to(folder).as_posix() for part in parts for file in (folder / part).rglob("*") if file.is_file()
+    }
+    if not there and not (folder / NAME).exists():
+        return
+    files: Any = read_checked_json(folder / NAME).get("files")
+    if not are_described(files):
+        raise Damage(folder / NAME, "a file without size or checksum").error()
+    known = {name: about for name, about in files.items() if name.split("/")[0] in parts}
+    if unknown := there - set(known):
+        raise Damage(folder / min(unknown), f"not in {NAME}").error()
+    for damage in damaged(folder, known):
+        raise damage.error()

@@ -166,8 +166,8 @@ class Errors(messages.SubjectMessages):
     NOT_A_NUMBER = "the model gave scores that are not numbers"
     CHAT_TEMPLATE = "The model's chat template does not work: {reason}"
     NO_DENSE_BLOCK = (
-        "An index of dense vectors needs some, but the rows are sparse only (dimensions {dims}). Use the exact index, "
-        "or a sentence or hybrid encoder."
+        "An index of dense vectors needs some, but the rows are sparse only (dimensions {dims}), as those of the "
+        "default encoder are where few entities have synonyms. Use the auto index, or a sentence or hybrid encoder."
     )
     INDEX_SETTING = "{path} holds a {saved} index, but the config asks for {given}; change the config or build again."
     NO_SPARSE_BLOCK = (
@@ -225,6 +225,7 @@ class Errors(messages.SubjectMessages):
     SEVERAL_RETRIEVERS = "{path} links with several components; choose one with --component: {names}"
     NO_RETRIEVER = "{path} has no component '{component}' that links; it has: {names}"
     NO_FINDER = "{path} has no component that finds {what} (it has: {pipes}); use --mentions {others}"
+    NO_NOUN_CHUNKS = "spaCy has no noun chunks in the language of {path}, '{lang}'; use --mentions {others}"
     BLANK_MENTION = "Nothing to search for: the text is blank."
     NO_MARK = 'No mention is marked: put [[ ]] around it, as in "It has a [[high fat percentage]]."'
     BAD_MARK = "Character {position} of the text: {reason}. Mark each mention with one pair of [[ ]]"

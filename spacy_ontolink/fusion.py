@@ -100,21 +100,21 @@ def shares(views: Mapping[str, Floats1d], weights: Mapping[str, float]) -> dict[
     return {name: share for (name, own), share in zip(batch.items(), found, strict=True) if np.isfinite(own).any()}
 
 
-def rank(fused: Floats1d, exactness: Sequence[int] | Ints1d, ids: Sequence[str]) -> Ints1d:
+def rank(fused: Floats1d, exactness: Sequence[int] | Ints1d) -> Ints1d:
     """Return the order of the candidates, best first, (K,).
 
     Args:
         fused: Their scores.
-        exactness: ``EXACT_NAME``, ``EXACT_SYNONYM`` or ``NOT_EXACT`` of each: decides between equal scores.
-        ids: Their ids, which decide what is left.
+        exactness: ``EXACT_NAME``, ``EXACT_SYNONYM`` or ``NOT_EXACT`` of each: decides between equal scores; then their
+            order so far does, in which the retriever has put what it knows.
     """
-    return np.lexsort((ties(exactness, ids), -np.asarray(fused))).astype(np.int32)
+    return np.lexsort((ties(exactness), -np.asarray(fused))).astype(np.int32)
 
 
-def ties(exactness: Sequence[int] | Ints1d, ids: Sequence[str]) -> Ints1d:
-    """Return the place of each candidate where scores do not decide, (K,): by exactness, then by id."""
-    place = np.empty(len(ids), np.int32)
-    place[np.lexsort((np.asarray(ids, dtype=str), np.asarray(exactness)))] = np.arange(len(ids))
+def ties(exactness: Sequence[int] | Ints1d) -> Ints1d:
+    """Return the place of each candidate where scores do not decide, (K,): by exactness, then in the order so far."""
+    place = np.empty(len(exactness), np.int32)
+    place[np.argsort(exactness, kind="stable")] = np.arange(len(exactness))
     return place
 
 

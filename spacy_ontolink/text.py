@@ -24,6 +24,7 @@ _TABLE.update(dict.fromkeys([0x2D, *range(0x2010, 0x2016), 0x2043, 0x2212, 0xFE5
 _TABLE.update({0x2018: "'", 0x2019: "'", 0x2032: "'", 0x201C: '"', 0x201D: '"', 0x2033: '"', 0x60: "'", 0xB4: "'"})
 
 _ESCAPE = re.compile(r"\\([nWt]|[^\w\s])")
+_BRIEF = 120  # characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FAST = re.compile(r"[a-z0-9]+(?: [a-z0-9]+)*")
 
@@ -62,6 +63,16 @@ def printable(text: str, keep: str = "") -> str:
         keep: Characters that stay, such as line ends.
     """
     return "".join(character if character.isprintable() or character in keep else " " for character in text)
+
+
+def shown(name: str) -> str:
+    """Return the name of a file as text that can be written; bytes of it that are no UTF-8 are escaped."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def in_brief(error: Exception) -> str:
+    """Return an error as text, without all of the bytes or values that it may be about."""
+    return "not UTF-8" if isinstance(error, UnicodeError) else repr(error)[:_BRIEF]
 
 
 def percent(value: float | None, unit: str = "") -> str:

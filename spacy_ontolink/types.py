@@ -24,6 +24,9 @@ Floats1d = npt.NDArray[np.float32]
 Floats2d = npt.NDArray[np.float32]
 Bools1d = npt.NDArray[np.bool_]
 
+NIL = "NIL"
+"""The id of a mention that was looked up and has no entity; an empty id means that nobody looked."""
+
 Scope = Literal["NAME", "EXACT", "NARROW", "BROAD", "RELATED"]
 """How a name relates to its entity: its primary NAME, or the OBO scope of a synonym."""
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from spacy_ontolink import row_files
+from spacy_ontolink.errors import WriteError
 from spacy_ontolink.row_files import RowFiles
 from spacy_ontolink.vectors import Vectors, stack
 
@@ -35,6 +36,7 @@ def test_parts_come_below_one_another(monkeypatch, tmp_path, in_memory):
     rows = RowFiles()
     for part in parts():
         rows.append(part)
+        assert list(tmp_path.iterdir()) == []  # so that a process that is killed leaves nothing
     made, expected = rows.finish(), stack(parts())
     assert is_mapped(made.blocks[0].data) == is_mapped(made.blocks[1]) == (in_memory < 1 << 20)
     assert list(tmp_path.iterdir()) == []
@@ -42,6 +44,19 @@ def test_parts_come_below_one_another(monkeypatch, tmp_path, in_memory):
         np.testing.assert_array_equal(made.blocks[0].toarray(), expected.blocks[0].toarray())
         np.testing.assert_array_equal(made.blocks[1], expected.blocks[1])
         made.leave_pages()
+
+
+def test_a_full_disk_is_named(monkeypatch, tmp_path):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(row_files, "IN_MEMORY", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    limits, rows = resource.getrlimit(resource.RLIMIT_FSIZE), RowFiles()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(WriteError, match=f"^{tmp_path} .TMPDIR names another folder. cannot be written"):
+            rows.append(parts()[0])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_nothing_and_empty_rows(monkeypatch):

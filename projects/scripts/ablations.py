@@ -28,6 +28,8 @@ def without_weight(number: int) -> Callable[[Any], None]:
     def change(nlp: Any) -> None:
         finder = retriever(nlp)
         for part in (finder, *(stage for stage in finder.stages if stage.view == "surface")):
+            if part.settings.weights is None:
+                continue  # those of the retriever
             left = [0.0 if place == number else weight for place, weight in enumerate(part.settings.weights)]
             total = sum(left)
             part.settings = replace(part.settings, weights=tuple(weight / total for weight in left))

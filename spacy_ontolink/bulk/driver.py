@@ -28,7 +28,7 @@ class Totals:
         rows: Rows of all shards.
         before: Rows that were done before this run.
         done: Rows that are done.
-        counts: Documents, mentions with an id, without one, and documents set aside (``layout.COUNTS``).
+        counts: By what is counted (``layout.COUNTS``).
     """
 
     rows: int = 0

@@ -90,7 +90,7 @@ def _lines(path: Path) -> Iterator[tuple[str, int, int]]:
         for line in path.read_bytes().splitlines():
             try:
                 kind, start, stop = json.loads(line)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 continue
             if all(type(number) is int for number in (start, stop)):
                 yield kind, start, stop

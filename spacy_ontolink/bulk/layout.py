@@ -17,10 +17,11 @@ from .job import Job
 from .journal import pardon
 from .shards import Chunk
 
-FORMAT = 1
-COUNTS = ("documents", "linked", "nil", "failed", "unanswered")
-"""What a receipt counts: documents in all, mentions with and without an id, documents set aside, and prompts that a
-language model has not answered, though it has others of their batch."""
+FORMAT = 2
+COUNTS = ("documents", "linked", "nil", "skipped", "failed", "unanswered")
+"""What a receipt counts: documents in all; mentions with an id, those that were looked up and have none, and those that
+nobody looked up; documents set aside; and prompts that a language model has not answered, though it has others of their
+batch."""
 
 
 @dataclass(frozen=True)

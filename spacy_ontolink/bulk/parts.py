@@ -81,8 +81,8 @@ def batch_of(rows: Iterable[dict[str, Any]]) -> Any:
 
 
 def counts_of(rows: Iterable[dict[str, Any]]) -> Counter[str]:
-    """Count the mentions that have an id, and those that have none."""
-    return Counter("nil" if row["kb_id"] in ("", NIL) else "linked" for row in rows)
+    """Count the mentions that have an id, those that were looked up and have none, and those that nobody looked up."""
+    return Counter({"": "skipped", NIL: "nil"}.get(row["kb_id"], "linked") for row in rows)
 
 
 def write_part(path: Path, batches: Iterable[Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from ..documents import format_of
 from ..documents.formats.sniff import suffix_of
 from ..documents.formats.source import open_source
+from ..documents.inputs import files_below
 from ..documents.reading import open_docbin
 from ..errors import ConfigError, DataError, Errors
 from ..unpacking import lines_in
@@ -100,24 +101,11 @@ def find_shards(inputs: Iterable[str], out: Path) -> list[Shard]:
 
 def _files_of(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        yield from _files_in(path, ())
+        yield from (file for file in files_below(path, (".", "_")) if _format_of(file))
     elif _format_of(path):
         yield path
     else:
         raise ConfigError(Errors.BULK_NOT_SHARD.format(path=path))
-
-
-def _files_in(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield the shards of a folder and its subfolders, through links, but for those that lead back up."""
-    if (place := folder.resolve()) in above:
-        return
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith((".", "_")):
-            continue
-        if path.is_dir():
-            yield from _files_in(path, (*above, place))
-        elif path.is_file() and _format_of(path):
-            yield path
 
 
 def _format_of(path: Path) -> str | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[int, int], None]
 
-_LEXICAL = ("spacy-ontolink.LexicalEncoder.v1", "spacy-ontolink.SynonymEncoder.v1")
+_LEXICAL = "spacy-ontolink.LexicalEncoder.v1"
 _DENSE = tuple(f"spacy-ontolink.{kind}Encoder.v1" for kind in ("Sentence", "Ngram", "Bi"))
 _WRAPPERS = tuple(f"spacy-ontolink.{kind}Encoder.v1" for kind in ("Definition", "Aligned"))
 _FAISS, _INVERTED = "spacy-ontolink.FaissIndex.v1", "spacy-ontolink.InvertedIndex.v1"
@@ -45,9 +45,9 @@ def check_parts(nlp: Language) -> None:
         while encoder.get("@ontolink_encoders") in _WRAPPERS:
             encoder = encoder["encoder"]
         made, kind = encoder.get("@ontolink_encoders"), index.get("@ontolink_indexes")
-        if made in _LEXICAL and kind == _FAISS:
+        if made == _LEXICAL and kind == _FAISS:
             one, other = f"the index {index.get('kind', 'flat')}", "the lexical encoder"
-            reason = "it needs dense vectors. Give a sentence encoder, with or without --hybrid, or leave --index out"
+            reason = "it needs dense vectors. Take the default encoder or a sentence encoder, or leave the index out"
             raise ConfigError(Errors.ONE_OR_OTHER.format(one=one, other=other, reason=reason))
         if made in _DENSE and kind == _INVERTED:
             one, other = "the index inverted", "dense vectors"

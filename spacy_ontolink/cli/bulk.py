@@ -190,10 +190,11 @@ def _summarise(totals: Totals, job: Job, duration: float, out: Path) -> None:
     from .console import count, say, seconds
 
     counts = totals.counts
-    found = counts["linked"] + counts["nil"]
+    found = counts["linked"] + counts["nil"] + counts["skipped"]
     parts = [
         f"{count(counts['documents'], 'document')}, {count(found, 'mention')} ({job.mentions}): "
-        f"{counts['linked']:,} linked, {counts['nil']:,} NIL",
+        f"{counts['linked']:,} linked, {counts['nil']:,} NIL"
+        + (f", {counts['skipped']:,} not looked up" if counts["skipped"] else ""),
         f"{count(counts['failed'], 'document')} failed" + (f" (see {out / 'failed'})" if counts["failed"] else ""),
     ]
     if counts["unanswered"]:

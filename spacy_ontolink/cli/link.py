@@ -50,6 +50,7 @@ def link(
     """Link the mentions in documents to the ontology of a pipeline."""
     from ..documents import SPANS_KEY, Tally, document_writer, find_inputs, link_pattern, read_inputs
     from ..errors import ConfigError, DataError, Errors
+    from ..text import shown
     from .console import count, track
     from .mentions import choose, finder, run
     from .pipelines import adjust, load_pipeline
@@ -73,7 +74,7 @@ def link(
     key, find = finder(nlp, mentions, pipeline)
     adjust(nlp, spans_key=key, k=k)
     outcome = {"linked": 0, "NIL": 0, "not looked up": 0}
-    title = f"Mentions in {inputs[0].name if len(inputs) == 1 else named} linked by {Path(pipeline).name}"
+    title = shown(f"Mentions in {inputs[0].name if len(inputs) == 1 else named} linked by {Path(pipeline).name}")
     with document_writer(output, format, spans_key=key, k=k, links=links, title=title, lang=nlp.lang) as write:
         for doc in run(nlp, track(chain(first, docs), "Linking"), find):
             spans = doc.ents if key is None else doc.spans.get(key, ())
@@ -115,6 +116,9 @@ def _summarise(tally: Tally, outcome: dict[str, int], mentions: str, duration: f
     parts += [f"{outcome[kind]:,} {kind}" for kind in ("NIL", "not looked up") if outcome[kind]]
     if tally.mentions and mentions != "given":
         parts.append(f"{tally.mentions:,} of the input left aside (--mentions given takes them)")
+    if tally.bare and mentions == "given":
+        unread = count(tally.bare, "document")
+        parts.append(f"{unread} of files without mentions left as they are (--mentions dictionary looks for names)")
     if tally.expanded:
         parts.append(f"{tally.expanded:,} widened to whole tokens")
     say(", ".join(parts) + f"; {seconds(duration)}" + (f" -> {output}" if output else ""))

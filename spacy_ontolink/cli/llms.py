@@ -69,7 +69,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         content: Any = json.loads(text) if path.suffix == ".json" else Config().from_str(text)
-    except (ValueError, OSError, ConfigParserError) as error:
+    except (ValueError, OSError, RecursionError, ConfigParserError) as error:
         raise ConfigError(Errors.LLM_CONFIG.format(given=path, reason=" ".join(str(error).split()))) from error
     sections = [content, *content.values()] if isinstance(content, dict) else []
     blocks = [section for section in sections if isinstance(section, dict) and _KEY in section]

@@ -41,10 +41,34 @@ def finder(nlp: Language, mentions: Mentions, pipeline: str, others: Sequence[st
             pipes = ", ".join(nlp.pipe_names)
             raise ConfigError(Errors.NO_FINDER.format(path=pipeline, what=what, pipes=pipes, others=others))
     if mentions == "noun-chunks":
-        return SPANS_KEY, partial(_put, SPANS_KEY, lambda doc: list(doc.noun_chunks))
+        return SPANS_KEY, partial(_put, SPANS_KEY, noun_chunks(nlp, pipeline))
     if mentions == "dictionary":
         return SPANS_KEY, partial(_put, SPANS_KEY, dictionary(nlp, others))
     return (None if mentions == "ner" else SPANS_KEY), _leave
+
+
+def noun_chunks(nlp: Language, pipeline: str) -> Callable[[Doc], list[Span]]:
+    """Return what finds noun chunks; they keep their label, ``NP``, if the retriever takes all or knows this one.
+
+    Else they get one that it links, since it chooses among labels of entities, and a chunk is none.
+
+    Raises:
+        ConfigError: spaCy has no noun chunks in the pipeline's language.
+    """
+    if nlp.Defaults.syntax_iterators.get("noun_chunks") is None:
+        raise ConfigError(Errors.NO_NOUN_CHUNKS.format(path=pipeline, lang=nlp.lang, others="given, ner or dictionary"))
+    component = retriever(nlp)
+    settings = component.settings
+    known = settings.labels is None or "NP" in (*settings.labels, *settings.labels_discard, *settings.label_filters)
+    label = "" if known else own_label(component)
+
+    def find(doc: Doc) -> list[Span]:
+        spans = list(doc.noun_chunks)
+        for span in spans:
+            span.label_ = label or span.label_
+        return spans
+
+    return find
 
 
 def dictionary(nlp: Language, others: Sequence[str] = ()) -> Callable[[Doc], list[Span]]:

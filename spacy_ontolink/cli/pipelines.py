@@ -37,6 +37,8 @@ def load_pipeline(path: str) -> Language:
         if (Path(path) / "meta.json").is_file():  # which spaCy writes beside it
             raise StateError(Errors.FILE_DAMAGED.format(path=config, reason="it is missing", rebuild=REBUILD))
         reason = "no config.cfg in it" if Path(path).exists() else "no such folder or package"
+        if Path(path).is_file():
+            reason = f"it is a file; make a pipeline of an ontology with: ontolink build {path} OUT"
         raise ConfigError(Errors.NO_PIPELINE.format(path=path, reason=reason))
     try:
         nlp = spacy.load(path)

@@ -12,7 +12,7 @@ from .options import Pipeline
 
 def search(
     pipeline: Pipeline,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help='A mention, such as "fat percentage".')],
+    words: Annotated[list[str], typer.Argument(metavar="TEXT...", help='A mention, such as "fat percentage".')],
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 10,
     component: Annotated[
         str | None, typer.Option(help="The retriever to ask, if the pipeline has several [default: the only one]")
@@ -28,6 +28,7 @@ def search(
     from .mentions import run
     from .pipelines import adjust, load_pipeline, only_retriever, own_label
 
+    text = " ".join(words)  # quoted or not
     if not text.strip():
         raise DataError(Errors.BLANK_MENTION)
     nlp = load_pipeline(pipeline)

@@ -75,10 +75,15 @@ def read_annotations(paths: Sequence[Path], nlp: Language) -> Iterator[Annotatio
             for span, record in zip(doc.spans.get(SPANS_KEY, ()), given, strict=True):
                 mention, _ = read_mention(span, doc.text, CONTEXT)
                 where = (number, place, record["start"], record["end"])
-                yield Annotation(mention, where, tuple(record["kb_ids"]), _weight(record, path, place))
+                yield Annotation(mention, where, tuple(record["kb_ids"]), weight_of(record, path, place))
 
 
-def _weight(record: dict[str, Any], path: Path, place: int) -> float:
+def weight_of(record: dict[str, Any], path: Path, place: int) -> float:
+    """Return what a mention of a file counts, 1 if it does not say so.
+
+    Raises:
+        DataError: It is no number above 0.
+    """
     weight = record.get("weight", 1.0)
     if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight > 0:
         reason = f"'weight' of mention {record['start']}…{record['end']} is {weight!r}, not a number above 0"

@@ -186,9 +186,11 @@ class Tuner:
 
     def _tune_surface(self, surface: Any) -> None:
         lookups, candidates = self._lookups()
-        present, names = _present(surface.settings), surface.settings.name_pooling
+        settings = surface.resolved
+        present = _present(settings) | {"wording": float(settings.wording)}
         with self.bar("Tuning the surface stage") as report:
-            step = tune_surface(self.space, lookups, candidates, present, names, report)
+            wording = surface.wording if settings.wording else None
+            step = tune_surface(self.space, lookups, candidates, present, settings.name_pooling, report, wording)
         self._note(step, "surface")
         surface.settings = replace(surface.settings, **step.after)
         self._run(surface, "Scoring names")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError, Errors
+from ..text import shown
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -113,7 +114,7 @@ def read_release(
 def note_files(nlp: Language, name: str, paths: Sequence[Path]) -> None:
     """Name the files, without their folders, in the ``kb_loader`` of a retriever that has one."""
     if block := loader_block(nlp, name):
-        block["path"] = _path_setting([f"./{path.name}" for path in paths])
+        block["path"] = _path_setting([f"./{shown(path.name)}" for path in paths])
 
 
 def _path_setting(paths: list[str]) -> str | list[str]:

@@ -2,7 +2,7 @@
 
 # No "from __future__ import annotations" here: spaCy builds schemas from the signatures of components.
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import SimpleFrozenList, from_bytes, from_disk, minibatch, to_bytes, to_disk
 
+from ..checksums import check_files, write_checksums
 from ..files import pack, unpack
 from ..forking import guard_forks
 from .source import names_only, variables
@@ -23,6 +24,8 @@ class Part(NamedTuple):
     write: Callable[[Path], None]
     load: Callable[[Path], object]
     loaded: bool
+    has_manifest: bool = False
+    """Whether it knows its files itself; checksums of others stand beside them."""
 
 
 class LinkingPipe(Pipe):
@@ -91,7 +94,9 @@ class LinkingPipe(Pipe):
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> None:
         """Write the parts, self-contained, into the folder ``path``; one that was not built is built first."""
-        to_disk(path, {name: part.write for name, part in self.parts().items()}, exclude)
+        parts = self.parts()
+        to_disk(path, {name: part.write for name, part in parts.items()}, exclude)
+        write_checksums(Path(path), _unlisted(parts, exclude))
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> Any:
         """Open what ``to_disk`` wrote.
@@ -99,7 +104,9 @@ class LinkingPipe(Pipe):
         Raises:
             StateError: It is missing, damaged or made with other models than the config's.
         """
-        from_disk(path, {name: part.load for name, part in self.parts().items()}, exclude)
+        parts = self.parts()
+        check_files(Path(path), _unlisted(parts, exclude))
+        from_disk(path, {name: part.load for name, part in parts.items()}, exclude)
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
@@ -131,6 +138,12 @@ class LinkingPipe(Pipe):
         """
         nlp = self._nlp() if self._nlp else None
         return nlp if nlp is not None and docs and docs[0].vocab is nlp.vocab else None
+
+
+def _unlisted(parts: Mapping[str, Part], exclude: Iterable[str]) -> list[str]:
+    """Return the parts whose files no manifest of their own lists."""
+    left_out = set(exclude)
+    return [name for name, part in parts.items() if not part.has_manifest and name not in left_out]
 
 
 def _unpickle(cls: type[LinkingPipe], state: dict[str, Any], packed: dict[str, bytes]) -> LinkingPipe:

@@ -37,21 +37,22 @@ def problems(nlp: Language, name: str, settings: RetrieverSettings, docs: Sequen
     return found
 
 
-def replaced_by(nlp: Language, name: str, replaced: Collection[str]) -> str:
-    """Return the warning that a component replaces ids of another one before it; "" if there is none such.
+def replaced_by(nlp: Language, name: str, replaced: str) -> list[str]:
+    """Return the warning that a component replaces ids of another one before it, if there is one such.
 
     Args:
         nlp: The pipeline.
         name: The component.
-        replaced: As ``write_answers`` returns. Ids that came with the documents are nobody's, and may be replaced.
+        replaced: Whose ids; "" of those that nothing of this library gave, as ``write_answers`` has it. Ids that came
+            with the documents are nobody's, and may be replaced.
     """
     before = nlp.pipe_names[: nlp.pipe_names.index(name)] if name in nlp.pipe_names else []
-    others = [other for other in before if other in replaced]
-    if not others and "" in replaced:  # such as spaCy's own entity linker
+    others = [other for other in before if other == replaced]
+    if not replaced:  # such as spaCy's own entity linker
         metas = [nlp.get_pipe_meta(other) for other in before]
         giving = [not meta.factory.startswith("ontolink_") and "token.ent_kb_id" in meta.assigns for meta in metas]
         others = [other for other, gives in zip(before, giving, strict=True) if gives]
-    return Warnings.IDS_REPLACED.format(name=name, other=others[0]) if others else ""
+    return [Warnings.IDS_REPLACED.format(name=name, other=other) for other in others[:1]]
 
 
 def why_no_mentions(nlp: Language, name: str, group: str, groups: Collection[str]) -> str:

@@ -96,7 +96,7 @@ def tables_of(items: Sequence[Item]) -> tuple[dict[str, np.ndarray], np.ndarray,
     views = {view: table for view in VIEWS if (table := _table(items, view, valid)) is not None}
     tie = np.full(valid.shape, valid.shape[1], np.int32)
     for row, item, count in zip(tie, items, counts, strict=True):
-        row[:count] = ties(_exactness(item), item.answer.columns["id"])
+        row[:count] = ties(_exactness(item))
     return views, valid, tie
 
 

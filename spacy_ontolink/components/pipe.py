@@ -5,6 +5,7 @@ import copy
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from spacy.training import Example
 from ..errors import ConfigError, Errors, Warnings
 from ..files import cache_folder
 from ..registry import check_part
+from ..text import shown
 from ..types import Encoder, Index, Reader, Reformulator
 from .base import LinkingPipe, Part
 from .finders import finders, problems, replaced_by
@@ -78,7 +80,7 @@ class OntologyRetriever(LinkingPipe, Provider):
         self._parts = (check_part(encoder, Encoder, "encoder"), check_part(index, Index, "index"))
         self.reformulator = check_part(reformulator, Reformulator, "reformulator") if reformulator else None
         self._paths = check_ontology(ontology)
-        self._built_from = [path.name for path in self._paths] or list(built_from)
+        self._built_from = [shown(path.name) for path in self._paths] or list(built_from)
         self.scorer = scorer
         self._space: EntitySpace | None = None
         self.masks: dict[str, Any] = {}
@@ -178,7 +180,7 @@ class OntologyRetriever(LinkingPipe, Provider):
 
     def parts(self) -> dict[str, Part]:
         """Return the space, and the reformulator if there is one."""
-        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, self._space is not None)}
+        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, self._space is not None, True)}
         if self.reformulator is not None:
             parts["reformulator"] = Part(self.reformulator.to_disk, self.reformulator.from_disk, False)
         return parts
@@ -207,7 +209,7 @@ class OntologyRetriever(LinkingPipe, Provider):
 
         updated = update(self.space, kb, self.fresh_parts()[1], refit=refit)
         self.adopt(updated.space)
-        self._built_from = [Path(file).name for file in files]
+        self._built_from = [shown(Path(file).name) for file in files]
         self.name = self.name  # stores them
         return updated
 
@@ -241,7 +243,7 @@ class OntologyRetriever(LinkingPipe, Provider):
             logger.warning(Warnings.LOADER_GONE.format(name=self.name, missing=", ".join(missing)))
             return
         self._build(reader, None)
-        self._built_from = [path.name for path in paths]
+        self._built_from = [shown(path.name) for path in paths]
 
     def _pooling(self) -> "Pooling":
         from ..space import Pooling
@@ -273,14 +275,16 @@ class OntologyRetriever(LinkingPipe, Provider):
         for spans, items in read:
             own = [next(found) if isinstance(item, Request) else item for item in items]
             replaced |= write_answers(spans, own, group=group, component=self.name, overwrite=settings.overwrite)
-        if replaced:
-            self._warn_once("replaced", docs, lambda nlp: [replaced_by(nlp, self.name, replaced)])
+        for other in sorted(replaced):
+            # Each on its own, since most often they are nobody's: those that came with the documents.
+            kind = f"ids of {other!r} replaced"
+            self._warn_once(kind, docs, partial(replaced_by, name=self.name, replaced=other))
 
     def _warn_once(self, kind: str, docs: Sequence[Doc], problems: Callable[[Language], Iterable[str]]) -> None:
         """Log what is found to be wrong in the pipeline of these documents, the first time that it is asked for."""
         if kind not in self._warned and (nlp := self._pipeline(docs)) is not None:
             self._warned.add(kind)
-            for problem in filter(None, problems(nlp)):
+            for problem in problems(nlp):
                 logger.warning(problem)
 
     def _warn_cut(self, n_tokens: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, Errors
 from ..registry import saving_of
+from ..text import shown
 
 if TYPE_CHECKING:
     from ..types import Reader
@@ -78,4 +79,4 @@ def names_only(value: Any) -> Any:
         return known | dict.fromkeys(ours & known.keys())
     if isinstance(value, list):
         return [names_only(item) for item in value]
-    return f"./{Path(value).name}" if isinstance(value, str) and os.path.isabs(value) else value
+    return f"./{shown(Path(value).name)}" if isinstance(value, str) and os.path.isabs(value) else value

@@ -19,12 +19,10 @@ from spacy.training import Example
 
 from ..abbreviations import long_forms
 from ..errors import Warnings
+from ..types import NIL as NIL
 from ..types import Mention
 
 logger = logging.getLogger(__name__)
-
-NIL = "NIL"
-"""The id of a mention that was looked up and has no entity; an empty id means that nobody looked."""
 
 MAX_TOKENS, MAX_CHARS = 64, 1000
 """A longer mention is cut: no ontology has such names, and engines would cut it silently or take for ever."""
@@ -111,7 +109,7 @@ def read_abbreviations(doc: Doc, text: str) -> Mapping[str, str]:
 def read_answer(span: Span, group: str, component: str) -> Answer | None:
     """Return what a retriever and the stages after it have said of the span so far, if anything."""
     key = (component, group, span.label_)
-    for record in span._.get(RECORDS) or ():
+    for record in span.doc.user_data.get(_key(span)) or ():
         if (record["component"], record["group"], record["label"]) == key:
             return Answer(record["id"], record["columns"], record.get("texts") or {})
     return None
@@ -238,11 +236,16 @@ def _record(span: Span) -> Mapping[str, Any] | None:
     Of several that gave it, as two retrievers may give ``NIL``, one with candidates. A span without a label, such as a
     slice of the doc, may take any.
     """
-    records = span.doc.user_data.get(("._.", RECORDS, span.start_char, span.end_char)) or ()
+    records = span.doc.user_data.get(_key(span)) or ()
     own = [record for record in records if record["label"] == span.label_] or ([] if span.label else records)
     chosen = [record for record in own if record["id"] == span.kb_id_] or own
     chosen = [record for record in chosen if record["columns"]["id"]] or chosen
     return chosen[-1] if chosen else None
+
+
+def _key(span: Span) -> tuple[str, str, int, int]:
+    """Return where spaCy keeps the records of the span, as ``span._`` would find it, which takes longer."""
+    return "._.", RECORDS, span.start_char, span.end_char
 
 
 def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str, dict[str, str]]:
@@ -251,10 +254,14 @@ def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str,
     record = {"component": component, "group": group, "label": label, "id": answer.id, "columns": answer.columns}
     if answer.texts:
         record["texts"] = dict(answer.texts)
-    before = span._.get(RECORDS) or ()
+    known, key = span.doc.user_data, _key(span)
+    before = known.get(key)
+    if not before:
+        known[key] = [record]
+        return "", {}
     is_own = [(old["component"], old["group"], old["label"]) == (component, group, label) for old in before]
     others = [old for old, own in zip(before, is_own, strict=True) if not own]
-    span._.set(RECORDS, [*others, record])
+    known[key] = [*others, record]
     own_id = next((old["id"] for old, own in zip(before, is_own, strict=True) if own), "")
     same = [other for other in others if (other["group"], other["label"]) == (group, label)]
     return own_id, {other["id"]: other["component"] for other in same}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
@@ -47,6 +47,7 @@ def read_documents(
         tally: Counts what passes.
         format: The format, where it is not to be told from the content.
         gold: Ids are to be learned from or compared with: refuse a ``.spacy`` file in which a pipeline gave them all.
+            Otherwise its mentions are taken, and their ids are no gold ids.
 
     Raises:
         DataError: The file is missing, or a line cannot be used; the message says which and why.
@@ -55,7 +56,7 @@ def read_documents(
     check_format(format)
     tally = tally if tally is not None else Tally()
     if (format or sniff_path(path)) == "spacy":
-        documents = _read_docbin(path, nlp.vocab, given, spans_key, gold)
+        documents = _read_docbin(path, nlp.vocab, given, spans_key, "refuse" if gold else "drop")
     else:
         _check_key(path, spans_key)
         rows = read_rows(path, format, given=given, whole_file=whole_file, tally=tally)
@@ -76,7 +77,7 @@ def read_corpus_rows(
         DataError: The file is missing, or a line cannot be used; the message says which and why.
     """
     if (format or sniff_path(path)) == "spacy":
-        docs = _read_docbin(path, Vocab(), True, spans_key)
+        docs = _read_docbin(path, Vocab(), True, spans_key, "keep")
         places = (Place(path, number) for number in count(1))
         rows: Iterator[tuple[Place, Row]] = (
             (at, check_row({**doc.user_data[GIVEN], "text": doc.text}, at, tally))
@@ -128,7 +129,10 @@ def _check_key(path: Path, spans_key: str | None) -> None:
         raise ConfigError(Errors.NO_GROUPS_IN.format(path=name_of(path)))
 
 
-def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None, gold: bool = False) -> Iterator[Doc]:
+def _read_docbin(
+    path: Path, vocab: Vocab, given: bool, spans_key: str | None, answers: Literal["keep", "drop", "refuse"]
+) -> Iterator[Doc]:
+    """Stream the documents of a ``.spacy`` file; ``answers``: what to do with ids that a pipeline gave."""
     if path == STDIN:
         raise DataError(Errors.SPACY_FROM_STDIN)
     docs = docs_of(open_docbin(path), vocab, path)
@@ -137,11 +141,12 @@ def _read_docbin(path: Path, vocab: Vocab, given: bool, spans_key: str | None, g
         found = ", ".join(sorted(groups)) or "none"
         raise DataError(Errors.NO_GROUP.format(path=path, spans_key=spans_key, groups=found))
     spans_key = spans_key or own_group(docs)
-    if gold and _are_answers(docs, spans_key):
+    ids = answers == "keep" or not _are_answers(docs, spans_key)
+    if answers == "refuse" and not ids:
         raise DataError(Errors.ANSWERS_NOT_GOLD.format(path=path))
     given = given and any(spans_of(doc, spans_key) for doc in docs)
     for number, doc in enumerate(docs, start=1):
-        yield note_given(doc, number, given, spans_key)
+        yield note_given(doc, number, given, spans_key, ids)
 
 
 def open_docbin(path: Path) -> DocBin:
@@ -187,24 +192,27 @@ def _are_answers(docs: Sequence[Doc], spans_key: str | None) -> bool:
     return bool(linked) and all(map(is_answer, linked))
 
 
-def note_given(doc: Doc, number: int, given: bool, spans_key: str | None) -> Doc:
-    """Note on an unpacked document its id, by default its number, and with ``given`` the mentions that it came with."""
+def note_given(doc: Doc, number: int, given: bool, spans_key: str | None, ids: bool = True) -> Doc:
+    """Note on an unpacked document its id, by default its number, and with ``given`` the mentions that it came with.
+
+    ``ids`` says whether their ids are gold ids.
+    """
     noted = doc.user_data.get(GIVEN)
     before = _plain(noted) if isinstance(noted, dict) else {}
     mentions: list[dict[str, Any]] = []
     if given:
         spans = spans_of(doc, spans_key)
         # A file that was linked before has its answers on the spans, and its gold ids where they were read.
-        mentions = before.get("mentions") or [_given(span) for span in spans]
+        mentions = before.get("mentions") or [_given(span, ids) for span in spans]
         doc.spans[SPANS_KEY] = [Span(doc, span.start, span.end, label=span.label_) for span in spans]
     id = before.get("id") or doc.user_data.get("id", number)
     doc.user_data[GIVEN] = {**before, "id": str(id), "mentions": mentions}
     return doc
 
 
-def _given(span: Span) -> dict[str, Any]:
-    ids = [span.kb_id_] if span.kb_id_ not in ("", NIL) else []
-    return {"start": span.start_char, "end": span.end_char, "text": span.text, "label": span.label_, "kb_ids": ids}
+def _given(span: Span, ids: bool) -> dict[str, Any]:
+    own = [span.kb_id_] if ids and span.kb_id_ not in ("", NIL) else []
+    return {"start": span.start_char, "end": span.end_char, "text": span.text, "label": span.label_, "kb_ids": own}
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from ..components.spans import NIL, RECORDS
-from ..errors import DataError, Errors
+from .reading import docs_of, open_docbin
 from .records import GIVEN, SPANS_KEY
 from .repoint import line_of, walk
 from .repoint_pairs import settle
@@ -27,13 +27,9 @@ def repoint_docs(path: Path, out: Path, lost: TextIO, follow: Successors, pairs:
     Raises:
         DataError: The file cannot be read.
     """
-    try:
-        bin = DocBin().from_disk(path)
-        docs = list(bin.get_docs(vocab))
-    except Exception as error:  # zlib, msgpack and struct each have their own
-        raise DataError(Errors.NOT_DOCBIN.format(path=path, reason=error)) from error
-    result = DocBin(attrs=bin.attrs, store_user_data=True)
-    for number, doc in enumerate(docs, start=1):
+    packed = open_docbin(path)
+    result = DocBin(attrs=packed.attrs, store_user_data=True)
+    for number, doc in enumerate(docs_of(packed, vocab, path), start=1):
         for span, id in _repoint(doc, follow, pairs):
             about = {"document": number, "start": span.start_char, "end": span.end_char, "text": span.text, "lost": id}
             lost.write(line_of(about))

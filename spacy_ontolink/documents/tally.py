@@ -37,6 +37,7 @@ def name_of(path: Path) -> str:
 class Tally:
     """What was read: ``expanded`` mentions were widened to whole tokens, ``differing`` ones claim another text.
 
+    ``bare`` documents are of files in which there is no mention at all, where several files are read.
     ``noted`` counts everything else that is worth telling, in the words that tell it, with the place of the first.
     """
 
@@ -45,6 +46,7 @@ class Tally:
     expanded: int = 0
     differing: int = 0
     first_differing: str = ""
+    bare: int = 0
     noted: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def differs(self, place: Place, start: int, end: int) -> None:

@@ -132,7 +132,7 @@ def is_model(path: str) -> bool:
     """Tell whether a folder holds such a model."""
     try:
         config = json.loads((Path(path).expanduser() / CONFIG).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(config, dict) and config.get("model_type") == TYPE
 

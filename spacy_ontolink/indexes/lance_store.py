@@ -262,7 +262,7 @@ def _facts(handle: Any, table: Table) -> dict[str, Any]:
     Raises:
         StateError: Nothing, so that it is another's.
     """
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         facts = json.loads((handle.schema.metadata or {}).get(_FACTS, b"null"))
         if isinstance(facts, dict) and facts.get("format") == FORMAT:
             return facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from ..types import Bools1d
@@ -19,14 +20,18 @@ class RecentMasks(Generic[T]):
         self._kept: OrderedDict[bytes, T] = OrderedDict()
 
     def get(self, allowed: Bools1d, make: Callable[[Bools1d], T]) -> T:
-        """Return what ``make`` makes of a mask, (E,), without calling it if the mask was asked for lately."""
+        """Return what ``make`` makes of a mask, (E,), without calling it if the mask was asked for lately.
+
+        Threads may share this: another one may forget what is looked at, or make it at the same time.
+        """
         key = allowed.tobytes()
-        if key not in self._kept:
-            self._kept[key] = make(allowed)
-            if len(self._kept) > SIZE:
+        if (kept := self._kept.get(key)) is None:
+            kept = self._kept[key] = make(allowed)
+        with suppress(KeyError):
+            self._kept.move_to_end(key)
+            while len(self._kept) > SIZE:
                 self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        return kept
 
     def clear(self) -> None:
         """Forget all, as the rows are others now."""

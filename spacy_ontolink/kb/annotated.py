@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DataError, Errors, Warnings
-from ..text import normalise
+from ..text import in_brief, normalise
 from .columns import column_array, content_hash, make_table
 from .hashing import hash_texts
 from .knowledge_base import KnowledgeBase
@@ -40,18 +40,22 @@ def read_names(path: str | Path) -> Iterator[AnnotatedName]:
 
     Raises:
         OntologyError: The file is missing or cannot be read.
-        DataError: A line holds neither; the message says which.
+        DataError: A line holds neither; the message says which. Or no line has a name with an id.
     """
-    path = Path(path)
+    path, found = Path(path), False
     with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                yield from _names_of(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                reason = f"neither a document with 'mentions' nor a name with 'text' and 'id' ({error!r})"
+                for name in _names_of(json.loads(line)):
+                    found = True
+                    yield name
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                reason = f"neither a document with 'mentions' nor a name with 'text' and 'id' ({in_brief(error)})"
                 raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason=reason)) from error
+    if not found:
+        raise DataError(Errors.NO_MENTIONS.format(path=path, verb="take for a name", hint=Errors.NO_GOLD_HINT))
 
 
 def _names_of(row: dict[str, Any]) -> Iterator[AnnotatedName]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..text import normalise
-from ..types import SCOPES, Entity
+from ..types import NIL, SCOPES, Entity
 from .columns import TABLES, column_array
 from .hashing import Hashes, hash_texts
 from .hierarchy import Problem
@@ -71,8 +71,8 @@ class Collector:
                 self.problem("entity without a name", entity.id)
                 return
             normal = ""
-        if not entity.id:
-            self.problem("entity without an id", name)
+        if entity.id in ("", NIL):
+            self.problem(f"entity with the id {NIL}, which means none" if entity.id else "entity without an id", name)
             return
         before = len(self._texts)
         codes = self._type_codes

@@ -73,7 +73,7 @@ def parse(data: bytes) -> tuple[dict[str, Table], dict[str, Any]]:
         parts = srsly.msgpack_loads(data)
         facts = json.loads(parts[FACTS])
         sources = {name: bytes(parts[name]) for name in TABLES}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged("knowledge base (bytes)", error) from error
     facts = _checked(facts, "knowledge base (bytes)")
     return {name: open_table(name, sources[name], f"{name} (bytes)", facts["rows"][name]) for name in TABLES}, facts

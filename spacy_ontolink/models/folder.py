@@ -209,5 +209,5 @@ def _read(path: Path, default: Any = None) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {} if default is None else default
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(Errors.MODEL_UNLOADABLE.format(path=path, reason=error)) from error

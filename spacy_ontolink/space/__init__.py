@@ -7,6 +7,7 @@ from .pooling import Pooling
 from .retrieval import Encoded, Query, encode, retrieve
 from .scoring import CandidateScores
 from .update import Updated, update
+from .wording import Wording
 
 __all__ = [
     "CandidateScores",
@@ -15,6 +16,7 @@ __all__ = [
     "Pooling",
     "Query",
     "Updated",
+    "Wording",
     "encode",
     "level",
     "open_or_build",

@@ -53,13 +53,18 @@ class CandidateScores:
         self._which = [0 if text is None else self._texts.index(text) for text in texts]
         self._dots = [_dots(text, of_row, rows.vectors, row) for text in self._texts]
         self._exact, self._exact_score = self._equal(space, [query.mention.text for query in queries])
+        self._named = self._exact.copy()
         self._long = self._long_forms(space, queries, encoded, rows.vectors, row, of_row)
 
-    def mixed(self, weights: Sequence[float]) -> Floats2d:
+    def mixed(self, weights: Sequence[float], added: Floats2d | None = None) -> Floats2d:
         """Return the score of each candidate, (B, K), -inf where there is none.
 
         As in retrieval it is the cosine of the best row, about 1 for an exact name, and with a long form the better of
         its score and a share of the short form's.
+
+        Args:
+            weights: Of mention, standard name and hypernym.
+            added: What is added to the score of candidates that are no exact names, (B, K).
         """
         total = np.zeros(len(self._texts), np.float32)
         for which, weight in zip(self._which, weights, strict=True):
@@ -73,6 +78,8 @@ class CandidateScores:
         if self._long is not None:
             has_long, long_scores = self._long
             scores = np.where(has_long, np.maximum(scores * np.float32(SHORT_FORM), long_scores), scores)
+        if added is not None:
+            scores = np.where(self._named, scores, scores + added[self._at])
         table = np.full(self.candidates.shape, -np.inf, np.float32)
         table[self._at] = np.round(scores, 6)
         return table
@@ -122,6 +129,7 @@ class CandidateScores:
         scores = np.minimum(self._best(dots), MOST)
         equal, exact = self._equal(space, [query.long_form.text if query.long_form else "" for query in queries])
         scores[equal] = exact
+        self._named = np.where(has_long, equal, self._named)
         return has_long, scores
 
 

@@ -125,7 +125,7 @@ class AliasStore:
             record = json.loads(line)
             if record.pop("format") == FORMAT:
                 return Settings(**record)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         raise StateError(Errors.NO_ALIAS_STORE.format(path=self.path))
 
@@ -178,7 +178,7 @@ def read_aliases(path: str | Path, holds: Callable[[Generated], bool] | None = N
                 if number == 1 and "format" in record:
                     return [each for item in AliasStore(path) if not holds or holds(item) for each in item.aliases]
                 found.append(_item(record))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 reason = f"no {error}" if isinstance(error, KeyError) else error
                 raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason=reason)) from error
     return found

@@ -39,7 +39,7 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
             value = left.pop(0) if left and not left[0].startswith("--") else "true"
         try:
             found[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[name] = value
     return found
 

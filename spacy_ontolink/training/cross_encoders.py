@@ -64,7 +64,8 @@ class CrossEncoderTask(RerankerTask):
     ) -> None:
         super().__init__(pools, describe, negatives, settings, tick)
         folder = ModelFolder.open(find_model(model.base)).path
-        if not (folder / HEAD).is_file():
+        self.begun = not (folder / HEAD).is_file()
+        if self.begun:
             scratch = Path(tempfile.mkdtemp(prefix="ontolink-"))
             weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)  # weights may be mapped from it
             start_network(str(folder), scratch / "begun", self.make, settings.seed)
@@ -89,7 +90,7 @@ class CrossEncoderTask(RerankerTask):
         return self._part
 
     def loss(self, items: Sequence[CandidateSet]) -> Tensor:
-        """Return the mean cross-entropy of telling the right entity from the others (equation 22)."""
+        """Return the weighted mean of the cross-entropy of telling the right entity from the others (equation 22)."""
         texts = [self.describe(item.entities, item.mention.text) for item in items]
         rows = pair_rows(self.tokenizer, [item.mention for item in items], texts)
         arrays = self.tokenizer.pad([row for own in rows for row in own])
@@ -97,7 +98,8 @@ class CrossEncoderTask(RerankerTask):
         absent = torch.arange(int(sizes.max())) >= sizes[:, None]
         absent = absent.to(self.device)
         scores = self.scores(arrays, absent).float().masked_fill(absent, -torch.inf)
-        return -scores.log_softmax(1)[:, 0].mean()
+        weights = torch.tensor([item.weight for item in items], device=self.device)
+        return -(scores.log_softmax(1)[:, 0] * weights).sum() / weights.sum()
 
     def scores(self, arrays: Arrays, absent: Tensor) -> Tensor:
         """Score the padded rows of B mentions, put into a table where there is a candidate, (B, K)."""

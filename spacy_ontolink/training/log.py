@@ -54,6 +54,6 @@ def read_steps(path: Path, steps: int) -> list[Step]:
         found = [Step(**json.loads(line)) for line in lines]
         if len(found) < steps:
             raise ValueError(f"{len(found)} lines, fewer than the {steps} steps of the checkpoint")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise StateError(Errors.CHECKPOINT_DAMAGED.format(path=path, reason=error)) from error
     return found

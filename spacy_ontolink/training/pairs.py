@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from ..errors import DataError, Errors
 from ..kb import KnowledgeBase
-from ..text import normalise
+from ..text import in_brief, normalise
 from ..types import SCOPES
 from .aliases import Alias
 from .corpus import CorpusDocument, CorpusMention
@@ -187,13 +187,13 @@ def read_pairs(path: Path) -> Iterator[Pair]:
     """
     if not path.is_file():
         raise DataError(Errors.INPUT_MISSING.format(path=path))
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
                 row = json.loads(line)
                 pairs = [_from_record(row["id"], record) for record in row["mentions"]]
-            except (ValueError, KeyError, TypeError, IndexError) as error:
-                reason = f"no pairs as 'ontolink pairs' writes them ({error!r})"
+            except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+                reason = f"no pairs as 'ontolink pairs' writes them ({in_brief(error)})"
                 raise DataError(Errors.BAD_LINE.format(path=path, line=number, reason=reason)) from error
             yield from pairs
 

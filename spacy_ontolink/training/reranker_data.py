@@ -26,6 +26,7 @@ class Pool:
         surface: Their surface scores, (K,).
         gold: All entities that are right, by the numbers that their ids lead to today, (G,); none is ever a negative.
         gold_surface: Their surface scores, be they in the pool or not, (G,).
+        weights: What each of them counts, (G,).
     """
 
     mention: Mention
@@ -33,13 +34,15 @@ class Pool:
     surface: Floats1d
     gold: Ints1d
     gold_surface: Floats1d
+    weights: Floats1d
 
 
 class CandidateSet(NamedTuple):
-    """A mention with some entities to be told apart: the right one first, then wrong ones, at least one."""
+    """A mention with some entities to be told apart: the right one first, then wrong ones, at least one; its weight."""
 
     mention: Mention
     entities: tuple[int, ...]
+    weight: float = 1.0
 
 
 def choose_sets(
@@ -55,7 +58,8 @@ def choose_sets(
     """
     sets = []
     for number, pool in enumerate(pools):
-        for gold, gold_surface in zip(pool.gold.tolist(), pool.gold_surface.tolist(), strict=True):
+        golds = zip(pool.gold.tolist(), pool.gold_surface.tolist(), pool.weights.tolist(), strict=True)
+        for gold, gold_surface, weight in golds:
             if own is not None and negatives.scheme == "hard":
                 wrong = ~np.isin(pool.candidates, pool.gold)
                 places = mine(wrong, pool.surface, own[number], gold_surface, negatives, chance)
@@ -63,7 +67,7 @@ def choose_sets(
             else:
                 chosen = draw(candidate_set(pool.candidates, gold, pool.gold.tolist()), negatives.n, chance)
             if len(chosen):
-                sets.append(CandidateSet(pool.mention, (gold, *chosen.tolist())))
+                sets.append(CandidateSet(pool.mention, (gold, *chosen.tolist()), weight))
     return sets
 
 
@@ -72,5 +76,5 @@ def fingerprint(pools: Sequence[Pool]) -> str:
     digest = hashlib.sha256()
     for pool in pools:
         digest.update(repr((pool.mention, pool.candidates.tolist(), pool.gold.tolist())).encode())
-        digest.update(np.concatenate([pool.surface, pool.gold_surface]).astype("<f4").tobytes())
+        digest.update(np.concatenate([pool.surface, pool.gold_surface, pool.weights]).astype("<f4").tobytes())
     return digest.hexdigest()[:16]

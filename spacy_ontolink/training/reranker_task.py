@@ -36,6 +36,9 @@ class RerankerTask(ABC):
         DataError: No mention has both a right and a wrong entity.
     """
 
+    begun = False
+    """Whether its head begins with random weights, so that its scores mean nothing in the first epoch."""
+
     def __init__(
         self,
         pools: Sequence[Pool],
@@ -70,9 +73,14 @@ class RerankerTask(ABC):
         """Write the trained model as a folder, whole or not at all."""
 
     def start_epoch(self, epoch: int) -> Sequence[Any]:
-        """Choose this epoch's negatives, hard ones by the reranker's own scores, and shuffle."""
+        """Choose this epoch's negatives, hard ones by the reranker's own scores, and shuffle.
+
+        A reranker that has learned nothing yet has no errors of its own: the surface scores stand in.
+        """
         chance = np.random.default_rng((self.settings.seed, epoch))
-        own = self.own_scores() if self.negatives.scheme == "hard" else None
+        own = None
+        if self.negatives.scheme == "hard":
+            own = [pool.surface for pool in self.pools] if self.begun and epoch == 0 else self.own_scores()
         items = self.items(choose_sets(self.pools, self.negatives, own, chance))
         return [items[place] for place in chance.permutation(len(items))]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..fusion import batch_fuse, batch_order
 from ..indexes.exact import ExactIndex
-from ..space import CandidateScores, EntitySpace, Pooling, Query, encode, retrieve
+from ..space import CandidateScores, EntitySpace, Pooling, Query, Wording, encode, retrieve
 from ..types import Bools1d, Floats2d, Ints1d, Ints2d
-from .grids import ALPHAS, POOLING, Setting, Step, tune_grid, weight_grid
+from .grids import ALPHAS, POOLING, WORDING, Setting, Step, tune_grid, weight_grid
 
 Tick = Callable[[int, int], None]
 
@@ -138,7 +138,8 @@ def tune_retriever(
             entities[numbers] = retrieve(pooled[lambda_], queries, k, allowed, setting["weights"], texts).entities
         return np.asarray(lookups.right(entities[:, :depth]).any(axis=1))
 
-    return _tune_by_pooling("retriever", f"recall_at_{depth}", space, lookups, right_of, present, tick)
+    grid = grid_of(space, lookups.queries)
+    return _tune_by_pooling("retriever", f"recall_at_{depth}", grid, lookups, right_of, present, tick)
 
 
 def tune_surface(
@@ -148,19 +149,22 @@ def tune_surface(
     present: Setting,
     name_pooling: float = 0.0,
     tick: Tick | None = None,
+    wording: Wording | None = None,
 ) -> Step:
-    """Tune weights and lambda of the surface pass over fixed candidates by Recall@1 (section 3.2).
+    """Tune weights, lambda and the weight of wording of the surface pass over fixed candidates by Recall@1 (3.2).
 
     Args:
         space: Where the candidates come from.
         lookups: Mentions.
         candidates: Entity numbers in the retriever's order, (B, K), padded with -1.
-        present: The present ``weights`` and ``pooling``.
+        present: The present ``weights``, ``pooling`` and ``wording``.
         name_pooling: The stage's weight of an entity's other names, which stays.
         tick: See ``tune_grid``.
+        wording: What was learned of words; None if it has no weight, which stays.
     """
     encoded = encode(space, lookups.queries)
     right = lookups.right(candidates)
+    words = None if wording is None else wording.of_queries(space.kb, lookups.queries, candidates)
     scored: dict[float, CandidateScores] = {}
 
     def right_of(setting: Setting) -> Bools1d:
@@ -170,23 +174,26 @@ def tune_surface(
             scored[lambda_] = CandidateScores(
                 space, lookups.queries, candidates, Pooling(name_pooling, lambda_), encoded
             )
-        first = scored[lambda_].mixed(setting["weights"]).argmax(axis=1)
+        # Without weight there is nothing to add: 0 times the -inf of padding is no number, and argmax would choose it.
+        added = None if words is None or not setting["wording"] else setting["wording"] * words
+        first = scored[lambda_].mixed(setting["weights"], added).argmax(axis=1)
         return np.asarray(right[np.arange(len(right)), first])
 
-    return _tune_by_pooling("surface", "recall_at_1", space, lookups, right_of, present, tick)
+    weights = [present["wording"]] if wording is None else WORDING
+    grid = [setting | {"wording": weight} for setting in grid_of(space, lookups.queries) for weight in weights]
+    return _tune_by_pooling("surface", "recall_at_1", grid, lookups, right_of, present, tick)
 
 
 def _tune_by_pooling(
     name: str,
     measure: str,
-    space: EntitySpace,
+    grid: Sequence[Setting],
     lookups: Lookups,
     right_of: Callable[[Setting], Bools1d],
     present: Setting,
     tick: Tick | None,
 ) -> Step:
     """Tune over the grid, computing lambda by lambda, since that is what costs."""
-    grid = grid_of(space, lookups.queries)
     settings = [*grid, *([] if present in grid else [present])]
     known: dict[str, Bools1d] = {}
     for number, setting in enumerate(sorted(settings, key=lambda setting: setting["pooling"]), start=1):

@@ -27,11 +27,12 @@ from .settings import LoopSettings
 
 
 class Judgement(NamedTuple):
-    """A mention, a candidate, and whether it is the right one."""
+    """A mention, a candidate, whether it is the right one, and what that counts."""
 
     mention: Mention
     candidate: EntityText
     right: bool
+    weight: float = 1.0
 
 
 class YesNoTask(RerankerTask):
@@ -88,16 +89,18 @@ class YesNoTask(RerankerTask):
     def items(self, sets: list[CandidateSet]) -> Sequence[Judgement]:
         """Take candidates one by one: they are judged by themselves."""
         return [
-            Judgement(item.mention, text, place == 0)
+            Judgement(item.mention, text, place == 0, item.weight)
             for item in sets
             for place, text in enumerate(self.describe(item.entities, item.mention.text))
         ]
 
     def loss(self, items: Sequence[Judgement]) -> Any:
-        """Return the mean binary cross-entropy of yes and no."""
+        """Return the weighted mean of the binary cross-entropy of yes and no."""
         logits = self._causal.logits([self._tokens(item) for item in items], self._answers).float()
         right = torch.tensor([float(item.right) for item in items], device=logits.device)
-        return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0] - logits[:, 1], right)
+        weights = torch.tensor([item.weight for item in items], device=logits.device)
+        margins, entropy = logits[:, 0] - logits[:, 1], torch.nn.functional.binary_cross_entropy_with_logits
+        return entropy(margins, right, weights, reduction="sum") / weights.sum()
 
     def save(self, path: Path) -> None:
         """Write the adapter for ``Transformers.v1(adapter=…)``, or the merged model; nothing is trained afterwards."""

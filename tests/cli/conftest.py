@@ -55,6 +55,12 @@ def ner_pipeline(toy):
     return built(toy, "ner", "--base-model", str(toy.parent / "base"))
 
 
+@pytest.fixture
+def make_pipeline(toy):
+    """Build a pipeline of the toy ontology with further options."""
+    return lambda path, *options: built(toy, path, *map(str, options))
+
+
 def built(toy, name, *options):
     with pytest.raises(SystemExit) as exit:
         main(["build", str(toy), str(toy.parent / name), *options])

@@ -1,4 +1,7 @@
 import json
+import os
+import sys
+from pathlib import Path
 
 import pytest
 import spacy
@@ -194,11 +197,22 @@ def test_a_reader_that_cannot_be_made(refused, config_with_loader, table, tmp_pa
 @pytest.mark.parametrize("index", ["hnsw", "ivf"])
 def test_an_index_that_does_not_fit_is_refused_before_reading(refused, tmp_path, monkeypatch, toy, index):
     monkeypatch.setattr("spacy_ontolink.cli.building.read_all", lambda *_: pytest.fail("read"))
-    assert "dense" in refused("build", toy, tmp_path / "out", "--index", index)
     config = tmp_path / "own.cfg"
-    block = f'\n[components.linker.index]\n@ontolink_indexes = "spacy-ontolink.FaissIndex.v1"\nkind = "{index}"\n'
+    block = '\n[components.linker.encoder]\n@ontolink_encoders = "spacy-ontolink.LexicalEncoder.v1"\n'
+    block += f'\n[components.linker.index]\n@ontolink_indexes = "spacy-ontolink.FaissIndex.v1"\nkind = "{index}"\n'
     config.write_text(CONFIG.format(factory="ontolink_retriever") + block, "utf-8")
     assert f"the index {index} and the lexical encoder" in refused("build", toy, tmp_path / "out", "--config", config)
+
+
+def test_an_index_of_dense_vectors_takes_those_of_the_default_encoder(ontolink, refused, toy, tmp_path):
+    result = ontolink("build", toy, tmp_path / "out", "--index", "ivf")
+    assert result.code == 0, result.err
+    assert "flat index" in result.err  # of so few rows
+    assert ontolink("search", tmp_path / "out", "milk yields").out.split()[1] == "T:2"
+    (tmp_path / "bare.csv").write_text("id,name\n1,milk yield\n2,fat percentage\n", "utf-8")
+    line = refused("build", tmp_path / "bare.csv", tmp_path / "other", "--index", "ivf")
+    assert "where few entities have synonyms" in line
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_inverted_index_of_dense_vectors_is_refused_before_reading(refused, tmp_path, monkeypatch, toy):
@@ -301,7 +315,6 @@ def test_ontology_with_nothing_in_it(refused, tmp_path, content):
         (["--threshold", "2"], "--threshold"),
         (["--base-model", "no/such/pipeline"], "no/such/pipeline"),
         (["--lang", "zz"], "zz"),
-        (["--index", "hnsw"], "dense"),
         (["--config", "none.cfg"], "none.cfg"),
         (["--encoder", "./no-such-encoder"], "no-such-encoder"),
     ],
@@ -383,3 +396,15 @@ def test_wrong_settings_of_a_part_are_told_with_the_block(ontolink, refused, toy
     reason = refused("info", tmp_path / "out")
     assert "config.cfg: a block is wrong" in reason
     assert "NoIndex" in reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere take no such names")
+def test_an_ontology_whose_name_is_no_text(ontolink, toy, tmp_path):
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/toy\xff.obo"))
+    odd.write_bytes(toy.read_bytes())
+    result = ontolink("build", odd, tmp_path / "out")
+    assert result.code == 0, result.err
+    assert spacy.load(tmp_path / "out").get_pipe("ontolink_retriever").kb.name == "toy\\xff"
+    odd.write_bytes(toy.read_bytes().replace(b"milk yield", b"yield of milk"))
+    assert ontolink("update", tmp_path / "out", odd, tmp_path / "new").code == 0
+    assert "T:2" in ontolink("search", tmp_path / "new", "yield of milk").out

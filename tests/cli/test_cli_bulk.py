@@ -49,6 +49,13 @@ def test_bulk_finds_mentions_in_parquet(ontolink, ner_pipeline, tmp_path):
     assert (row["document"], row["row"], row["kb_id"], row["label"]) == ("7", 0, "T:1", "TRAIT")
 
 
+def test_mentions_that_nobody_looks_up_are_no_nil(ontolink, make_pipeline, given, tmp_path):
+    pipeline, out = make_pipeline(tmp_path / "narrow", "--labels", "TRAIT"), tmp_path / "out"
+    result = ontolink("bulk", pipeline, given, out, "--engine", "local", "--workers", 1)
+    assert "5 mentions (given): 4 linked, 0 NIL, 1 not looked up, 0 documents failed; " in result.err
+    assert [row["kb_id"] for row in read(out) if row["label"] == ""] == [""]
+
+
 def test_a_run_in_which_every_document_failed_is_no_success(ontolink, pipeline, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "1"}\nnot json\n')
     out = tmp_path / "out"

@@ -150,6 +150,15 @@ def test_answers_in_spacy_files_are_not_gold(ontolink, refused, ner_pipeline, an
     assert json.loads(ontolink("evaluate", ner_pipeline, gold).out)["recall_at_1"] == 1
 
 
+def test_linking_answers_again_makes_no_gold_of_them(ontolink, refused, ner_pipeline, answered):
+    again = answered.with_name("again.jsonl")
+    assert ontolink("link", ner_pipeline, answered, "-o", again).code == 0
+    mentions = [mention for line in again.read_text("utf-8").splitlines() for mention in json.loads(line)["mentions"]]
+    assert [mention["kb_ids"] for mention in mentions] == [[]] * len(mentions)
+    assert all(mention["kb_id"] for mention in mentions)
+    assert "gold id" in refused("evaluate", ner_pipeline, again)
+
+
 def test_answers_that_someone_corrected_are_gold(ontolink, ner_pipeline, answered):
     nlp = spacy.load(ner_pipeline)
     (doc,) = DocBin().from_disk(answered).get_docs(nlp.vocab)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -13,7 +14,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 
 from spacy_ontolink.cli.link import PEEK
-from spacy_ontolink.documents import SPANS_KEY
+from spacy_ontolink.documents import SPANS_KEY, Format
 
 TEXT = "Fat percentage rose.\n\nThe milk yield and milk yields fell.\n"
 
@@ -201,7 +202,10 @@ def test_noun_chunks_need_a_parser(refused, pipeline, notes):
     assert "no component that finds noun chunks" in refused("link", pipeline, notes, "--mentions", "noun-chunks")
 
 
-def test_noun_chunks(ontolink, toy, tmp_path):
+@pytest.fixture
+def parsing(make_pipeline, tmp_path):
+    """Build pipelines that parse, with these options of ``ontolink build`` and in this language."""
+
     @Language.component("toy_parser", assigns=["token.dep"])
     def toy_parser(doc):
         verb = doc[2]
@@ -211,13 +215,42 @@ def test_noun_chunks(ontolink, toy, tmp_path):
             token.head, token.dep_, token.pos_ = head, dep, "VERB" if token is verb else "NOUN"
         return doc
 
-    base = spacy.blank("en")
-    base.add_pipe("toy_parser")
-    base.to_disk(tmp_path / "base")
-    assert ontolink("build", toy, tmp_path / "out", "--base-model", tmp_path / "base").code == 0
-    (tmp_path / "notes.txt").write_text("Milk yield fell.\n", "utf-8")
-    result = ontolink("link", tmp_path / "out", tmp_path / "notes.txt", "--mentions", "noun-chunks")
-    assert links(result.out) == [[("Milk yield", "T:2")]]
+    def parsing(*options, lang="en"):
+        base = spacy.blank(lang)
+        base.add_pipe("toy_parser")
+        base.to_disk(tmp_path / "base")
+        (tmp_path / "notes.txt").write_text("Milk yield fell.\n", "utf-8")
+        return make_pipeline(tmp_path / "out", "--base-model", tmp_path / "base", *options)
+
+    return parsing
+
+
+@pytest.mark.parametrize(
+    ("options", "label", "id"),
+    [
+        ([], "NP", "T:2"),
+        (["--labels", "TRAIT,GENE"], "TRAIT", "T:2"),  # labels of entities: a chunk is none
+        (["--labels", "GENE,NP"], "NP", "T:2"),
+    ],
+)
+def test_noun_chunks(ontolink, parsing, tmp_path, options, label, id):
+    result = ontolink("link", parsing(*options), tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert links(result.out) == [[("Milk yield", id)]]
+    assert rows(result.out)[0]["mentions"][0]["label"] == label
+
+
+def test_noun_chunks_may_be_discarded(ontolink, parsing, tmp_path):
+    path = parsing()
+    config = path / "config.cfg"
+    config.write_text(config.read_text("utf-8").replace("labels_discard = []", 'labels_discard = ["NP"]'), "utf-8")
+    result = ontolink("link", path, tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert links(result.out) == [[("Milk yield", "NIL")]]
+
+
+def test_a_language_without_noun_chunks(refused, parsing, tmp_path):
+    line = refused("link", parsing(lang="xx"), tmp_path / "notes.txt", "--mentions", "noun-chunks")
+    assert "no noun chunks in the language" in line
+    assert "--mentions given, ner or dictionary" in line
 
 
 def test_standard_input(ontolink, pipeline, monkeypatch):
@@ -243,6 +276,7 @@ def test_several_files_in_order(ontolink, pipeline, notes, corpus, monkeypatch):
 def test_given_mentions_of_several_files(ontolink, pipeline, notes, corpus):
     result = ontolink("link", pipeline, corpus, notes)
     assert "4 documents, 5 mentions (given)" in result.err
+    assert "2 documents of files without mentions left as they are (--mentions dictionary" in result.err
     assert [len(row["mentions"]) for row in rows(result.out)] == [3, 2, 0, 0]
 
 
@@ -252,6 +286,15 @@ def test_files_of_one_name_are_told_apart(ontolink, pipeline, tmp_path):
         (tmp_path / folder / "x.txt").write_text("milk yield", "utf-8")
     files = [tmp_path / folder / "x.txt" for folder in "ab"]
     assert ids(ontolink("link", pipeline, *files).out) == [f"{file.as_posix()}:1" for file in files]
+
+
+def test_a_path_may_be_the_name_of_another_file(ontolink, pipeline, tmp_path, monkeypatch):
+    """Of a file in a folder, the name begins with that folder; of two files of one name it is the path."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("q/x", "x", "y"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "1.txt").write_text("milk yield", "utf-8")
+    assert ids(ontolink("link", pipeline, "q/x", "x/1.txt", "y/1.txt").out) == ["q/x/1.txt:1", "x/1.txt:1", "y/1.txt:1"]
 
 
 @pytest.fixture
@@ -275,6 +318,36 @@ def test_a_folder_of_texts(ontolink, pipeline, folder, notes, monkeypatch):
     monkeypatch.chdir(folder)
     here = ontolink("link", pipeline, ".", notes, "--whole-file")
     assert ids(here.out) == ["folder/b.txt", "folder/more/a.txt.gz", "notes.txt"]
+
+
+def test_folders_are_read_through_links_and_not_for_ever(ontolink, pipeline, folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "c.txt").write_text("milk yield", "utf-8")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    (folder / "more" / "loop").symlink_to(folder)
+    (folder / "self").symlink_to(folder / "self")
+    found = ids(ontolink("link", pipeline, folder, "--whole-file").out)
+    assert found == ["b.txt", "linked/c.txt", "more/a.txt.gz"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere take no such names")
+@pytest.mark.parametrize("format", get_args(Format))
+def test_names_of_files_that_are_no_text(ontolink, pipeline, tmp_path, format):
+    (folder := tmp_path / "folder").mkdir()
+    odd = Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.txt"))
+    for file in (odd, folder / "good.txt"):
+        file.write_text("milk yield", "utf-8")
+    for place, options in enumerate([[folder], [folder, "--whole-file"], [odd, "--whole-file"], [odd]]):
+        out = tmp_path / f"{place}.{format}"
+        result = ontolink("link", pipeline, *options, "-o", out)
+        assert result.code == 0, result.err
+        if format == "jsonl" and "--whole-file" in options:
+            assert ids(out.read_text("utf-8"))[0] == "bad\\xff.txt"
+
+
+def test_a_pipe_that_is_named(refused, pipeline, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "let a pipe come by standard input" in refused("link", pipeline, tmp_path / "pipe")
 
 
 def test_the_texts_of_a_folder_of_brat(ontolink, pipeline, folder):
@@ -333,7 +406,9 @@ def test_what_is_no_pipeline(refused, notes, tmp_path, what):
         path.mkdir()
     elif what == "plain":
         spacy.blank("en").to_disk(path)
-    assert f"{what} is not a spaCy pipeline with an ontolink component" in refused("link", path, notes)
+    line = refused("link", path, notes)
+    assert f"{what} is not a spaCy pipeline with an ontolink component" in line
+    assert (f"ontolink build {path} OUT" in line) == (what == "file")
 
 
 def test_interrupt_leaves_nothing(ontolink, pipeline, corpus, tmp_path, monkeypatch):

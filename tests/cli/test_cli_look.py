@@ -24,6 +24,11 @@ def test_search_for_what_is_not_there(ontolink, pipeline):
     assert ontolink("search", pipeline, "≈≈≈").out == "NIL\n"
 
 
+def test_words_without_quotes(ontolink, pipeline):
+    quoted = ontolink("search", pipeline, "percentage of fat", "-k", 2).out
+    assert ontolink("search", pipeline, "percentage", "of", "fat", "-k", 2).out == quoted
+
+
 def test_blank_search(refused, pipeline):
     assert "blank" in refused("search", pipeline, " ")
 

@@ -101,6 +101,7 @@ def test_pools_are_what_the_pipeline_finds(read, pairs):
         ids, _, pool = found[text]
         assert ids == list(scores[place])
         np.testing.assert_allclose(pool.surface, [own["retriever"] for own in scores[place].values()], atol=1e-5)
+    assert found["fat milk"][2].weights.tolist() == [1.0, 1.0]
     pool = found["milk yields"][2]
     assert (pool.mention.left, pool.mention.right) == ("Less ", ", more fat milk.")
     texts = pools.describe(pool.candidates.tolist(), pool.mention.text)
@@ -117,6 +118,23 @@ def test_surface_scores_are_those_of_the_surface_stage(read, pairs):
         assert ids == sorted(expected, key=lambda id: -expected[id])
         np.testing.assert_allclose(pool.surface, [expected[id] for id in ids], atol=1e-5)
         np.testing.assert_allclose(pool.gold_surface, [expected[id] for id in sorted(gold)], atol=1e-5)
+
+
+def test_weights_of_pairs_count(read, tmp_path):
+    path = tmp_path / "weighed.jsonl"
+    mention = {"start": 0, "end": 5, "text": "yield"}
+    rows = [{**mention, "kb_ids": ["T:1"], "weight": 0.25}, {**mention, "kb_ids": ["T:3"], "weight": 0.75}]
+    path.write_text(json.dumps({"text": "yield", "mentions": rows}), "utf-8")
+    nlp, pools = read([path])
+    (pool,) = pools.pools
+    assert nlp.get_pipe("ontolink_retriever").kb.ids_of(pool.gold) == ["T:1", "T:3"]
+    assert pool.weights.tolist() == [0.25, 0.75]
+    rows = [{**mention, "kb_ids": ["T:1", "T:3"], "weight": 0.5}]
+    path.write_text(json.dumps({"text": "yield", "mentions": rows}), "utf-8")
+    assert read([path])[1].pools[0].weights.tolist() == [0.25, 0.25]
+    path.write_text(json.dumps({"text": "yield", "mentions": [{**mention, "kb_ids": ["T:1"], "weight": 0}]}), "utf-8")
+    with pytest.raises(DataError, match="'weight' of mention 0…5 is 0, not a number above 0"):
+        read([path])
 
 
 def test_right_entities_that_were_not_found_have_a_score(read, tmp_path):

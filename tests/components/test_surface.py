@@ -1,11 +1,14 @@
 import pickle
+import re
 
 import numpy as np
 import pytest
 import spacy
 
-from spacy_ontolink.errors import ConfigError
-from spacy_ontolink.space import CandidateScores, Pooling, Query
+from spacy_ontolink import checksums
+from spacy_ontolink.errors import ConfigError, StateError
+from spacy_ontolink.space import CandidateScores, Pooling, Query, Wording
+from spacy_ontolink.space.differences import BUCKETS
 from spacy_ontolink.types import Mention
 
 TEXT = "The milk yield and body fat percentage of BF cows with beta-carotene level , zzzqqq ."
@@ -14,7 +17,7 @@ TEXT = "The milk yield and body fat percentage of BF cows with beta-carotene lev
 @pytest.fixture
 def nlp(make_nlp):
     nlp = make_nlp()
-    nlp.add_pipe("ontolink_surface_rerank", config={"pooling": 0.3})
+    nlp.add_pipe("ontolink_surface_rerank", config={"pooling": 0.3, "name_pooling": 0.0})
     return nlp
 
 
@@ -52,7 +55,20 @@ def test_it_holds_no_rows_and_encodes_no_entity(nlp, monkeypatch, tmp_path):
     monkeypatch.setattr(encoder, "encode_entities", lambda *_: pytest.fail("encoded again"))
     nlp(TEXT)
     nlp.to_disk(tmp_path / "out")
-    assert not list((tmp_path / "out" / "ontolink_surface_rerank").rglob("*"))
+    (file,) = (path for path in (tmp_path / "out" / "ontolink_surface_rerank" / "wording").rglob("*") if path.is_file())
+    assert file.name == "wording.safetensors"
+    assert file.stat().st_size < 500  # nothing is learned from so few names
+
+
+def test_without_settings_of_its_own_it_ranks_as_the_retriever(make_nlp):
+    config = {"weights": [0.8, 0.2, 0.0], "pooling": 0.2, "name_pooling": 0.7}
+    nlp = make_nlp(**config)
+    expected = [[row["id"] for row in span._.ontolink] for span in nlp(TEXT).ents]
+    nlp.add_pipe("ontolink_surface_rerank", config={"wording": 0.0})
+    for span, ids in zip(nlp(TEXT).ents, expected, strict=True):
+        assert [row["id"] for row in span._.ontolink] == ids
+        for row in span._.ontolink:
+            assert row["scores"]["surface"] == pytest.approx(row["scores"]["retriever"], abs=1e-3)
 
 
 def test_equal_mentions_are_scored_once(nlp, count_encodings):
@@ -118,7 +134,26 @@ def test_reformulations_are_asked_for_where_only_this_stage_reads_them(make_nlp,
     assert [mention.text for mention in fake_reformulator] == ["BF"]
 
 
-@pytest.mark.parametrize("config", [{"weights": [1.0]}, {"weights": [0, 0, 0]}, {"pooling": -1}, {"name_pooling": -1}])
+@pytest.mark.parametrize(
+    "config", [{"weights": [1.0]}, {"weights": [0, 0, 0]}, {"pooling": -1}, {"name_pooling": -1}, {"wording": -1}]
+)
 def test_settings_are_checked(make_nlp, config):
     with pytest.raises(ConfigError, match=next(iter(config))):
         make_nlp().add_pipe("ontolink_surface_rerank", config=config)
+
+
+def test_a_changed_file_is_named(nlp, tmp_path):
+    surface = nlp.get_pipe("ontolink_surface_rerank")
+    surface._wording = Wording(nlp.get_pipe("ontolink_retriever").kb.hash, np.ones(BUCKETS, np.float32))
+    surface.to_disk(tmp_path / "surface")
+    (file,) = (tmp_path / "surface" / "wording").iterdir()
+    file.write_bytes(file.read_bytes()[:-1] + b"?")  # still a number
+    with pytest.raises(StateError, match=re.escape(f"{file} ")):
+        surface.from_disk(tmp_path / "surface")
+    surface.from_disk(tmp_path / "surface", exclude=["wording"])
+    (file.parent / "more").touch()
+    with pytest.raises(StateError, match="more"):
+        surface.from_disk(tmp_path / "surface")
+    (tmp_path / "surface" / checksums.NAME).write_text("{}")
+    with pytest.raises(StateError, match=re.escape(checksums.NAME)):
+        surface.from_disk(tmp_path / "surface")

@@ -54,6 +54,21 @@ def test_ids_that_came_with_the_documents_are_nobodys(make_nlp, caplog):
     assert "replaced" not in caplog.text
 
 
+def test_ids_that_came_with_the_documents_hide_no_clash(make_nlp, other_obo, caplog):
+    """The first document has an id of nobody's; those that the first retriever gives are replaced later."""
+    nlp = make_nlp(labels=["TRAIT"])
+    nlp.add_pipe("ontolink_retriever", "second", config={"ontology": other_obo})
+    doc = nlp.make_doc("milk yield")
+    doc.ents = [spacy.tokens.Span(doc, 0, 2, label="OTHER", kb_id="T:1")]
+    with nlp.select_pipes(disable=["entity_ruler"]), caplog.at_level(logging.WARNING):
+        assert nlp(doc).ents[0].kb_id_ != "T:1"
+        assert "replaced" not in caplog.text
+    with caplog.at_level(logging.WARNING):
+        list(nlp.pipe(["BF", "BF"]))
+    (warning,) = [record.getMessage() for record in caplog.records if "replaced" in record.getMessage()]
+    assert warning.startswith("second: ids that 'ontolink_retriever' gave")
+
+
 def test_linking_again_with_the_same_pipeline(told, make_nlp, other_obo, caplog):
     """The first retriever meets ids that the second gave in an earlier run: nothing to warn the first of."""
     nlp = make_nlp()

@@ -165,7 +165,7 @@ def test_a_batch_changes_nothing(quantiser):
 
 def test_sparse_rows_alone_are_refused_with_the_way_out():
     rows = make_rows("hybrid")
-    with pytest.raises(ConfigError, match=r"sparse only \(dimensions \(200,\)\)\. Use the exact index"):
+    with pytest.raises(ConfigError, match=r"sparse only \(dimensions \(200,\)\), .* Use the auto index"):
         built(rows._replace(vectors=Vectors(rows.vectors.blocks[:1])))
 
 

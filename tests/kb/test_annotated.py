@@ -104,3 +104,18 @@ def test_the_ontology_reader_takes_files_of_names(tmp_path):
     kb = make_ontology_reader(str(ontology), names=str(names))()
     assert kb["T:2"].synonyms == (Synonym("cold", "EXACT", TRAIN, 1),)
     assert read_ontology(ontology, names=[names]).hash == kb.hash != read_ontology(ontology).hash
+
+
+def test_what_is_no_text_is_not_shown_whole(tmp_path):
+    path = tmp_path / "linked.spacy"
+    for content in (b"x\x9c\xed" + b"\xff" * 10_000, b"[" * 100_000, b'{"text": 1, "id": "%s"}' % (b"x" * 10_000)):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"linked\.spacy, line 1: neither a document") as raised:
+            [*read_names(path)]
+        assert len(str(raised.value)) < 400
+
+
+def test_answers_are_no_names(tmp_path):
+    rows = [{"text": "a cold", "mentions": [{"start": 2, "end": 6, "kb_id": "T:1"}]}]
+    with pytest.raises(DataError, match=r"no mention in it to take for a name\. Each mention needs 'kb_ids'"):
+        [*read_names(write(tmp_path / "linked.jsonl", rows))]

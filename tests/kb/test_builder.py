@@ -84,6 +84,12 @@ def test_entity_without_an_id_is_left_out():
     assert list(kb) == ["T:1"] and seen == [("entity without an id", "nobody")]
 
 
+def test_no_entity_has_the_id_of_none():
+    kb, seen = problems([Entity("NIL", "nobody"), Entity("T:1", "somebody")])
+    assert list(kb) == ["T:1"]
+    assert seen == [("entity with the id NIL, which means none", "nobody")]
+
+
 def test_white_space_around_and_within_names_is_cleaned():
     kb, _ = problems([Entity("T:1", "fat content\u00a0", (Synonym(" fat\n\tshare "),))])
     assert kb.name_texts() == ["fat content", "fat share"]

@@ -122,7 +122,7 @@ def test_a_store_is_a_list_of_aliases(path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [("{", "line 2: "), ('{"entity": "T:1"}', "line 2: no 'text'"), ('{"entity": 1, "text": "x"}', "must be texts"),
-     ("3", "line 2"), ('{"entity": "T:1", "text": "x", "kept": true}', "no 'anchor'")],
+     ("3", "line 2"), ("[" * 10**5, "line 2"), ('{"entity": "T:1", "text": "x", "kept": true}', "no 'anchor'")],
 )  # fmt: skip
 def test_a_bad_line_is_named(tmp_path, line, message):
     path = tmp_path / "list.jsonl"

@@ -124,10 +124,12 @@ def test_records_are_read_again(tmp_path):
     assert "alias" not in row["mentions"][0] and row["mentions"][1]["alias"]["answer"] == "h2"
 
 
-@pytest.mark.parametrize("line", ["text", "[]", "{}", '{"id": "a", "text": "x", "mentions": [{"start": 0}]}'])
+@pytest.mark.parametrize(
+    "line", [b"text", b"[]", b"{}", b'{"id": "a", "text": "x", "mentions": [{"start": 0}]}', b"\xff\xfe", b"[" * 10**5]
+)
 def test_files_without_pairs_are_refused(tmp_path, line):
     path = tmp_path / "pairs.jsonl"
-    path.write_text('{"id": "a", "text": "x", "mentions": []}\n' + line + "\n", "utf-8")
+    path.write_bytes(b'{"id": "a", "text": "x", "mentions": []}\n' + line + b"\n")
     with pytest.raises(DataError, match=r"pairs\.jsonl, line 2: no pairs"):
         list(read_pairs(path))
     with pytest.raises(DataError, match="No such input file"):

@@ -18,6 +18,7 @@ def pool(text, candidates, gold, gold_surface=None):
         surface,
         np.array(gold, np.int32),
         np.array(gold_surface or [0.9] * len(gold), np.float32),
+        np.array([1.0 / (place + 1) for place in range(len(gold))], np.float32),
     )
 
 
@@ -36,6 +37,7 @@ def test_each_right_entity_gets_a_set_of_its_own_without_the_others(negatives):
         first, second, third = choose_sets(pools, negatives, own, chance(seed))
         assert [found.mention.text for found in (first, second, third)] == ["a", "a", "b"]
         assert (first.entities[0], second.entities[0], third.entities[0]) == (0, 2, 9)
+        assert (first.weight, second.weight, third.weight) == (1.0, 0.5, 1.0)
         for found in (first, second):
             assert len(found.entities) == 4
             assert set(found.entities[1:]) <= {1, 3, 4, 5}
@@ -61,4 +63,5 @@ def test_fingerprints_tell_data_apart():
     one, other = pool("a", [0, 1], [0]), pool("a", [0, 2], [0])
     assert fingerprint([one]) == fingerprint([pool("a", [0, 1], [0])])
     assert len({fingerprint(pools) for pools in ([one], [other], [one, other], [], [replace(one, gold=other.gold + 1)],
-                [replace(one, surface=one.surface / 2)], [replace(one, mention=Mention("a", "b"))])}) == 7  # fmt: skip
+                [replace(one, surface=one.surface / 2)], [replace(one, mention=Mention("a", "b"))],
+                [replace(one, weights=one.weights / 2)])}) == 8  # fmt: skip

@@ -50,7 +50,8 @@ def pools():
     numbers = [np.array(own, np.int32) for own in ([1, 0, 2, 3, 4], [3, 2, 1], [0, 4, 3], [2, 4, 1, 0])]
     gold, gold_surface = np.zeros(1, np.int32), np.array([0.9], np.float32)
     surface = [0.95 - 0.1 * np.arange(len(own), dtype=np.float32) for own in numbers]
-    return [Pool(*row, gold, gold_surface) for row in zip(MENTIONS, numbers, surface, strict=True)]
+    weights = np.ones(1, np.float32)
+    return [Pool(*row, gold, gold_surface, weights) for row in zip(MENTIONS, numbers, surface, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -146,23 +147,24 @@ def test_a_stop_changes_nothing(make, kind, tmp_path):
 def test_cross_entropy_over_a_set(make, kind):
     task = make(kind, dropout=0.0)
     items = [
-        CandidateSet(MENTIONS[0], (0, 1, 2)),
-        CandidateSet(MENTIONS[1], (3, 1)),
+        CandidateSet(MENTIONS[0], (0, 1, 2), 0.5),
+        CandidateSet(MENTIONS[1], (3, 1), 2.0),
         CandidateSet(MENTIONS[2], (2, 4, 1, 0)),
     ]
     scores = task.reranker.score([item.mention for item in items], [describe(item.entities, "") for item in items])
     by_hand = [np.log(np.exp(own).sum()) - own[0] for own in scores]
     task.module.train()
-    assert float(task.loss(items).detach()) == pytest.approx(np.mean(by_hand), abs=1e-4)
+    assert float(task.loss(items).detach()) == pytest.approx(np.average(by_hand, weights=[0.5, 2, 1]), abs=1e-4)
 
 
 def test_binary_cross_entropy_of_the_margin(make):
     task = make("yes-no")
-    items = [Judgement(MENTIONS[0], TEXTS[0], True), Judgement(MENTIONS[1], TEXTS[2], False)]
+    items = [Judgement(MENTIONS[0], TEXTS[0], True, 0.25), Judgement(MENTIONS[1], TEXTS[2], False)]
     (first,), (second,) = task.reranker.score([item.mention for item in items], [[item.candidate] for item in items])
     by_hand = [np.log1p(np.exp(-first)), np.log1p(np.exp(second))]
-    assert float(task.loss(items).detach()) == pytest.approx(np.mean(by_hand), abs=1e-4)
-    assert {item.right for item in task.items([CandidateSet(MENTIONS[0], (0, 1, 2))])} == {True, False}
+    assert float(task.loss(items).detach()) == pytest.approx(np.average(by_hand, weights=[0.25, 1]), abs=1e-4)
+    judged = task.items([CandidateSet(MENTIONS[0], (0, 1, 2), 0.5)])
+    assert [(item.right, item.weight) for item in judged] == [(True, 0.5), (False, 0.5), (False, 0.5)]
 
 
 @pytest.mark.parametrize("template", ["qwen3-reranker", "chat"])
@@ -218,7 +220,7 @@ def test_negatives_are_mined_anew_with_the_weights_as_they_are(make, kind):
     def worst():
         names = {text.name: number for number, text in enumerate(TEXTS)}
         found = {}
-        for item in task.start_epoch(0):
+        for item in task.start_epoch(1):
             if kind != "yes-no":
                 found[item.mention] = item.entities[1]
             elif not item.right:
@@ -242,6 +244,15 @@ def test_negatives_are_mined_anew_with_the_weights_as_they_are(make, kind):
     assert told == [(4, 4)] * 2
 
 
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_head_that_has_learned_nothing_takes_the_errors_of_the_surface(make, kind):
+    told = []
+    task = make(kind, Negatives(n=1, n_semi_hard=0), tick=lambda *numbers: told.append(numbers))
+    first = {p.mention: next(n for n in p.candidates.tolist() if n) for p in task.pools}
+    assert {item.mention: item.entities[1] for item in task.start_epoch(0)} == first
+    assert not told
+
+
 def test_out_of_memory_while_mining_names_the_setting(make, monkeypatch):
     task = make("cross-encoder")
 
@@ -250,7 +261,7 @@ def test_out_of_memory_while_mining_names_the_setting(make, monkeypatch):
 
     monkeypatch.setattr(task.reranker, "score", score)
     with pytest.raises(ConfigError, match=r"Lower model\.scoring_batch"):
-        task.start_epoch(0)
+        task.start_epoch(1)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -99,7 +99,7 @@ def test_masks_hold_while_tuning(space, rewritten):
 
 def test_surface_is_tuned_over_fixed_candidates(counted, rewritten):
     candidates = np.stack([np.roll(np.arange(70, dtype=np.int32), i)[:70] for i in range(60)])
-    step = tune_surface(counted, rewritten, candidates, PLAIN)
+    step = tune_surface(counted, rewritten, candidates, PLAIN | {"wording": 0.0})
     assert step.measure == "recall_at_1"
     assert step.value_after > 0.9
     assert counted.encoder.calls == 3
@@ -107,6 +107,22 @@ def test_surface_is_tuned_over_fixed_candidates(counted, rewritten):
     first = scores.mixed(step.after["weights"]).argmax(axis=1)
     right = gold_among(candidates, rewritten.gold)
     assert right[np.arange(60), first].mean() == pytest.approx(step.value_after)
+
+
+def test_the_weight_of_wording_is_tuned(space, rewritten):
+    """The words point at the right candidate in all mentions, the rows in none."""
+    candidates = np.tile(np.arange(70, dtype=np.int32), (60, 1))
+    lookups = Lookups([Query(Mention("")) for _ in range(60)], rewritten.gold, rewritten.masks, rewritten.fold)
+
+    class Knowing:
+        def of_queries(self, kb, queries, entities):
+            return np.where(lookups.right(entities), 0.0, -5.0).astype(np.float32)
+
+    step = tune_surface(space, lookups, candidates, PLAIN | {"wording": 0.0}, wording=Knowing())
+    assert step.value_before < 0.1
+    assert step.after == PLAIN | {"wording": 0.02}
+    assert step.value_after == 1
+    assert len(step.curve) == 6 * 7
 
 
 def test_alpha_weighs_the_views(pools):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError, Errors
+from ...text import shown
 from ..tally import Place, Tally
 from .brat_names import encode_name, id_of
 from .ids import IdRules, are_ids
@@ -34,13 +35,13 @@ def read_brat(path: Path, rules: IdRules, tally: Tally) -> Iterator[tuple[Place,
         DataError: An annotation file has no text, or a line of it is none of the format.
     """
     if not path.is_dir():
-        yield _read(path.with_suffix(".txt"), id_of(path.stem), rules, tally)
+        yield _read(path.with_suffix(".txt"), id_of(shown(path.stem)), rules, tally)
         return
     texts = {file for file in path.rglob("*.txt") if file.is_file()}
     for file in path.rglob("*.ann"):
         texts.add(file.with_suffix(".txt"))
     for file in sorted(texts):
-        yield _read(file, id_of(file.relative_to(path).with_suffix("").as_posix()), rules, tally)
+        yield _read(file, id_of(shown(file.relative_to(path).with_suffix("").as_posix())), rules, tally)
 
 
 def _read(text_file: Path, id: str, rules: IdRules, tally: Tally) -> tuple[Place, Row]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, TextIO
 
+from ...text import shown
 from ..tally import Place
 from .rows import Row, load_json
 from .source import Source, lines_of
@@ -21,7 +22,7 @@ def read_text(source: Source, whole_file: bool) -> Iterator[tuple[Place, Row]]:
             blank.append(line)
         elif whole_file:
             text = "".join([*blank, line, *(line for _, line in lines)])
-            yield place, {"id": source.path.name, "text": text}
+            yield place, {"id": shown(source.path.name), "text": text}
         else:
             rest = chain([(place, line)], lines)
             yield from ((at, {"id": str(at.line), "text": own.rstrip("\r\n")}) for at, own in rest if own.strip())

@@ -51,8 +51,11 @@ def open_source(path: Path) -> Iterator[Source]:
 @contextmanager
 def _opened(path: Path) -> Iterator[io.BufferedReader]:
     if path != STDIN:
-        if not path.is_file():
+        if not path.exists():
             raise DataError(Errors.INPUT_MISSING.format(path=path))
+        if not path.is_file():  # which may be read once, and some commands read twice
+            reason = "it is no file; let a pipe come by standard input, and name '-'"
+            raise DataError(Errors.UNREADABLE.format(path=path, reason=reason))
         with path.open("rb", buffering=_BUFFER) as file:
             yield cast(io.BufferedReader, file)
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Errors, OntologyError
 from ...registry import saves
+from ...text import shown
 from .options import FORMATS, Option, check_options, fit_options, reader_of
 from .releases import files_read, is_release
 from .report import ReadReport
@@ -191,4 +192,4 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
 
 
 def _stem(path: Path) -> str:
-    return path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
+    return shown(path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem)
