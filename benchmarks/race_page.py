@@ -27,8 +27,8 @@ sets they are geometric means.
 Differences are ours (the same one) less the peer's, in points, with the 95 % interval of a paired bootstrap that draws
 whole documents; in the sets without documents, each mention is one.
 
-All methods ran set by set, one after the other, while the machine did other work: take ratios of time as rough. Not
-raced: xMEN, whose n-grams are scispaCy's code; QuickUMLS, which reads UMLS files only, and whose matcher is SimString;
+All methods ran one after the other, while the machine did other work: take ratios of time as rough. A method that a
+set's table lacks was not run on it, for want of time. Not raced: xMEN, whose n-grams are scispaCy's code; QuickUMLS, which reads UMLS files only, and whose matcher is SimString;
 text2term, PolyFuzz and string-grouper, TF-IDF of character n-grams like the row that is there; MedCAT, which finds its
 own mentions; SapBERT, KRISSBERT and zshot, whose weights could not be had; spaCy's own linker, which needs annotated
 data."""
