@@ -21,7 +21,7 @@ size and says which it took; `--index` overrides it.
 - **Dense vectors, alone or beside n-grams**, as the default encoder makes them where entities have synonyms: faiss
   lists of near vectors, whose proposals are scored again with the stored rows. Up to 128 dimensions they take half a
   byte for two dimensions, beyond that a byte for each. Rare n-grams propose rows as well, and tell which of the
-  thousands that either proposes are worth an exact score. As many lists are visited as recall of 0.99 takes, or until
+  thousands that either proposes are worth an exact score. As many lists are visited as recall of 0.995 takes, or until
   more add nothing, measured when the index is built, unless `nprobe` is set. With `--index hnsw` or `ivf`, fewer than
   5,000 rows are all searched, and the index is called flat.
 

@@ -15,7 +15,7 @@ from .faiss_engine import Engine, Kind, Plan, Quantiser, open_engine, train_engi
 from .masking import Mask
 
 INDEX, FACTS = "index.faiss", "index.json"
-_OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0, "pq4": 3.0}
+_OVERFETCH = {"none": 1.5, "sq8": 2.0, "pq": 4.0, "pq4": 6.0}
 _LEAST_VISITED = 16  # lists
 _GAIN = 0.0005  # in recall, that visiting twice as many is worth
 _log = logging.getLogger(__name__)
