@@ -18,7 +18,11 @@ to MiniLM, trained on the same names, once through (one seed). *As built with Mi
 here, it is the lexical encoder alone, untuned. *With a cross-encoder*: the same, and MiniLM, trained for one epoch
 on 2,500 training mentions with candidates of a pipeline that does not know these, reads the first 8 candidates, their
 names and synonyms, with the text around the mention; 300 development mentions tune the mix. R@1 is a mean over seeds, ±
-half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with the right name, as above."""
+half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with the right name, as above.
+
+Rows *as built with MiniLM* are of this version. All others were measured before the surface stage compared words and
+had the retriever's pooling by default; the one with a cross-encoder had an `NgramEncoder` in MiniLM's place beside the
+lexical encoder, 1,500 training mentions, and definitions to read. A run of linking.py replaces them."""
 AIMS = {
     ("ncbi_disease_biosyn", "zero-label"): 84,
     ("bc5cdr", "zero-label"): 80,
