@@ -16,9 +16,8 @@ NOTE = """Every method gets the same names and the same mentions, in a process a
 64 entities back; a file for each is in `benchmarks/racing/peers/`. Mentions are looked up by their text alone, each
 distinct text once; "in documents" are the ways to read the text around them, ours and scispaCy's, with long forms in
 place of abbreviations. Nobody gets the hierarchy, so that the default encoder learns from synonyms alone. hpo_synonyms:
-a fifth of HPO's EXACT synonyms, taken out of it. Of `ontolink`, trained n-grams are learned from the names of the
-ontology alone, training included in building; hybrids add the lexical encoder to these or to MiniLM, which is then
-aligned with the synonyms. All is as shipped: scispaCy's index (built by 60 threads, all counted) and Gilda's
+a fifth of HPO's EXACT synonyms, taken out of it. `ontolink lexical` is the default; the hybrid adds MiniLM, aligned
+with the ontology's synonyms. All is as shipped: scispaCy's index (built by 60 threads, all counted) and Gilda's
 normalisation. scispaCy is given three names to search for each entity wanted, other searches by names eight.
 
 Build and search are CPU-seconds of all threads, reading files and importing libraries left out; the fastest of up to
@@ -28,12 +27,11 @@ sets they are geometric means.
 Differences are ours (the same one) less the peer's, in points, with the 95 % interval of a paired bootstrap that draws
 whole documents; in the sets without documents, each mention is one.
 
-A method that a set's table lacks was not run on it, for want of time. These runs were made in pieces, while the machine
-did other work, and `ontolink lexical` last, with the default encoder as it is now; hybrids have n-grams only in its
-place. So take ratios of time as rough; an empty folder WORK makes all of them anew. Not raced: xMEN, whose n-grams are
-scispaCy's code; QuickUMLS, which reads UMLS files only, and whose matcher is SimString; text2term, PolyFuzz and
-string-grouper, TF-IDF of character n-grams like the row that is there; MedCAT, which finds its own mentions; SapBERT,
-KRISSBERT and zshot, whose weights could not be had; spaCy's own linker, which needs annotated data."""
+All methods ran one after the other, while the machine did other work: take ratios of time as rough. A method that a
+set's table lacks was not run on it, for want of time. Not raced: xMEN, whose n-grams are scispaCy's code; QuickUMLS,
+which reads UMLS files only, and whose matcher is SimString; text2term, PolyFuzz and string-grouper, TF-IDF of
+character n-grams like the row that is there; MedCAT, which finds its own mentions; SapBERT, KRISSBERT and zshot,
+whose weights could not be had; spaCy's own linker, which needs annotated data."""
 
 
 def counterpart(method: str) -> str:

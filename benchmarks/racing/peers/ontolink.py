@@ -5,14 +5,12 @@ that was saved, and gets the text around mentions, so that abbreviations are loo
 """
 
 import importlib
-import json
 import os
 import shutil
 from pathlib import Path
 
 import spacy
 
-from spacy_ontolink.cli.train_retriever import train_retriever
 from spacy_ontolink.components.spans import candidate_ids
 from spacy_ontolink.kb import KnowledgeBase
 from spacy_ontolink.kb.readers import ReadReport
@@ -28,14 +26,13 @@ LIBRARIES = (
     "spacy_ontolink.indexes.auto",
     "spacy_ontolink.space.retrieval",
 )
-TORCH = ("sentence_transformers", "torch.optim")
-TRAINING = Path(__file__).parents[3] / "configs" / "train_ngrams.cfg"
+TORCH = ("sentence_transformers",)
 
 
 def load_libraries(method):
     """Import what the package itself imports at first use."""
     spacy.blank("en")
-    for name in LIBRARIES + (TORCH if "trained" in method or "MiniLM" in method else ()):
+    for name in LIBRARIES + (TORCH if "MiniLM" in method else ()):
         importlib.import_module(name)
 
 
@@ -44,36 +41,18 @@ def encoder(kind, **settings):
     return {"@ontolink_encoders": f"spacy-ontolink.{kind}.v1", **settings}
 
 
-def trained(folder):
-    """Train an encoder on the names of the ontology."""
-    shutil.rmtree(folder / "model", ignore_errors=True)
-    ontology = json.dumps(str(folder.parent / "entities.jsonl"))
-    train_retriever(TRAINING, [], folder / "model", ["--paths.ontology", ontology, "--training.device", "cpu"])
-    return encoder("NgramEncoder", model=str(folder / "model"))
-
-
-def lexical(folder):
+def lexical():
     """Describe the default encoder."""
     return encoder("SynonymEncoder", encoder=encoder("LexicalEncoder"))
 
 
-def hybrid(dense, **settings):
-    """Describe a hybrid of the default encoder and something dense."""
-    return encoder("HybridEncoder", lexical=lexical(None), dense=dense, **settings)
-
-
-def aligned_minilm():
-    """Describe MiniLM as ``ontolink build --hybrid`` takes it."""
+def hybrid_minilm():
+    """Describe the hybrid that ``ontolink build --encoder MINILM --hybrid`` makes."""
     minilm = encoder("SentenceEncoder", model=os.environ["RACE_MINILM"], device="cpu")
-    return encoder("AlignedEncoder", encoder=minilm)
+    return encoder("HybridEncoder", lexical=lexical(), dense=encoder("AlignedEncoder", encoder=minilm))
 
 
-ENCODERS = {
-    "lexical": lexical,
-    "trained n-grams": trained,
-    "hybrid, n-grams": lambda folder: hybrid(encoder("NgramEncoder", model=str(folder / "model")), weight=0.5),
-    "hybrid, MiniLM": lambda folder: hybrid(aligned_minilm()),
-}
+ENCODERS = {"lexical": lexical, "hybrid, MiniLM": hybrid_minilm}
 
 
 def builder(name):
@@ -81,7 +60,7 @@ def builder(name):
 
     def build(entities, folder):
         nlp = spacy.blank("en")
-        config = {"encoder": ENCODERS[name](folder), "spans_key": KEY}
+        config = {"encoder": ENCODERS[name](), "spans_key": KEY}
         component = nlp.add_pipe("ontolink_retriever", config=config)
         component.initialize(list, nlp=nlp, kb_loader=lambda: knowledge_base(entities))
 
@@ -138,5 +117,4 @@ METHODS = {
     **{f"ontolink {name}, in documents": opener(name) for name in ENCODERS},
 }
 AFTER = {f"ontolink {name}, in documents": f"ontolink {name}" for name in ENCODERS}
-AFTER["ontolink hybrid, n-grams"] = "ontolink trained n-grams"
 DOCUMENTS = tuple(f"ontolink {name}, in documents" for name in ENCODERS)
