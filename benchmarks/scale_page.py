@@ -46,7 +46,11 @@ the time that a transformer takes. Peak memory is that of the whole process, map
 which are Python and spaCy. "Exact search alone" is the index's part of what "mentions per CPU-s" measures for the whole
 component. "On two cores" is the number of mentions over half the CPU time of two worker processes and the process that
 feeds them with documents of 16 mentions: what they would do if nobody else used the machine. PSS counts shared pages in
-proportion to who shares them."""
+proportion to who shares them.
+
+The machine did other work meanwhile, which slows down what reads much memory. The dense encoder's vectors lie so
+scattered that recall takes more lists than are worth visiting: exact search (`--index exact`) is faster there. Dense
+vectors of all names, doubled, were not measured, as building them takes too long on such a machine."""
 COLUMNS = {
     "case": "case",
     "names": "names",
