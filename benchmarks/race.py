@@ -161,6 +161,8 @@ def attempt(
     peer: str, method: str, race_set: RaceSet, before: Any, results: dict[str, dict[str, Any]], args: Any
 ) -> dict[str, Any]:
     """Run a method unless that is bound to fail; return its result, or why there is none."""
+    if problem := results.get(method.removesuffix(IN_DOCUMENTS), {}).get("problem"):  # it would open what was not built
+        return {"problem": problem}
     if reason := foreseen(before, race_set, args.limit):
         return {"problem": reason}
     try:
