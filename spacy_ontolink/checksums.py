@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,6 +84,27 @@ def damaged(folder: Path, files: Mapping[str, Any], *, whole: bool = False) -> I
             yield Damage(file, "its checksum differs")
 
 
+def check_listed(
+    folder: Path, files: Mapping[str, Any], there: Collection[str], listing: str, *, whole: bool = False
+) -> None:
+    """Refuse files that are damaged, and such as nobody listed.
+
+    Args:
+        folder: Where they are.
+        files: What ``describe_files`` said of them.
+        there: Names of those that are there.
+        listing: What they should be in, for the message.
+        whole: As for ``damaged``.
+
+    Raises:
+        StateError: The first such file.
+    """
+    if unlisted := set(there) - set(files):
+        raise Damage(folder / min(unlisted), f"not in {listing}").error()
+    for damage in damaged(folder, files, whole=whole):
+        raise damage.error()
+
+
 def are_described(files: object) -> bool:
     """Tell whether a value read from a file has the form of what ``describe_files`` returns."""
     return isinstance(files, dict) and all(
@@ -115,7 +136,4 @@ def check_files(folder: Path, parts: Iterable[str]) -> None:
     if not are_described(files):
         raise Damage(folder / NAME, "a file without size or checksum").error()
     known = {name: about for name, about in files.items() if name.split("/")[0] in parts}
-    if unknown := there - set(known):
-        raise Damage(folder / min(unknown), f"not in {NAME}").error()
-    for damage in damaged(folder, known):
-        raise damage.error()
+    check_listed(folder, known, there, NAME)

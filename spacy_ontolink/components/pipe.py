@@ -180,7 +180,8 @@ class OntologyRetriever(LinkingPipe, Provider):
 
     def parts(self) -> dict[str, Part]:
         """Return the space, and the reformulator if there is one."""
-        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, self._space is not None, True)}
+        loaded = self._space is not None
+        parts = {"space": Part(lambda path: self.space.to_disk(path), self._load, loaded, has_manifest=True)}
         if self.reformulator is not None:
             parts["reformulator"] = Part(self.reformulator.to_disk, self.reformulator.from_disk, False)
         return parts

@@ -109,7 +109,7 @@ def read_abbreviations(doc: Doc, text: str) -> Mapping[str, str]:
 def read_answer(span: Span, group: str, component: str) -> Answer | None:
     """Return what a retriever and the stages after it have said of the span so far, if anything."""
     key = (component, group, span.label_)
-    for record in span.doc.user_data.get(_key(span)) or ():
+    for record in records_of(span):
         if (record["component"], record["group"], record["label"]) == key:
             return Answer(record["id"], record["columns"], record.get("texts") or {})
     return None
@@ -236,11 +236,16 @@ def _record(span: Span) -> Mapping[str, Any] | None:
     Of several that gave it, as two retrievers may give ``NIL``, one with candidates. A span without a label, such as a
     slice of the doc, may take any.
     """
-    records = span.doc.user_data.get(_key(span)) or ()
+    records = records_of(span)
     own = [record for record in records if record["label"] == span.label_] or ([] if span.label else records)
     chosen = [record for record in own if record["id"] == span.kb_id_] or own
     chosen = [record for record in chosen if record["columns"]["id"]] or chosen
     return chosen[-1] if chosen else None
+
+
+def records_of(span: Span) -> Sequence[Mapping[str, Any]]:
+    """Return the records at the span's offsets, whatever its label."""
+    return span.doc.user_data.get(_key(span)) or ()
 
 
 def _key(span: Span) -> tuple[str, str, int, int]:
@@ -254,14 +259,13 @@ def _store(span: Span, answer: Answer, group: str, component: str) -> tuple[str,
     record = {"component": component, "group": group, "label": label, "id": answer.id, "columns": answer.columns}
     if answer.texts:
         record["texts"] = dict(answer.texts)
-    known, key = span.doc.user_data, _key(span)
-    before = known.get(key)
+    before = records_of(span)
     if not before:
-        known[key] = [record]
+        span.doc.user_data[_key(span)] = [record]
         return "", {}
     is_own = [(old["component"], old["group"], old["label"]) == (component, group, label) for old in before]
     others = [old for old, own in zip(before, is_own, strict=True) if not own]
-    known[key] = [*others, record]
+    span.doc.user_data[_key(span)] = [*others, record]
     own_id = next((old["id"] for old, own in zip(before, is_own, strict=True) if own), "")
     same = [other for other in others if (other["group"], other["label"]) == (group, label)]
     return own_id, {other["id"]: other["component"] for other in same}

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
-from ..components.spans import NIL, register_extensions
+from ..components.spans import NIL
 from ..errors import ConfigError, DataError, Errors
 from .formats import IdRules, Row, check_format, check_row, read_rows, sniff_path
 from .records import GIVEN, SPANS_KEY, is_answer, spans_of
@@ -184,7 +184,6 @@ def own_group(docs: Sequence[Doc]) -> str | None:
 
 def _are_answers(docs: Sequence[Doc], spans_key: str | None) -> bool:
     """Whether every id in unpacked documents is what a pipeline answered: then nobody has seen to them since."""
-    register_extensions()  # records are found through one
     spans = [
         span for doc in docs if not doc.user_data.get(GIVEN, {}).get("mentions") for span in spans_of(doc, spans_key)
     ]

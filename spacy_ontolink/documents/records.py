@@ -7,7 +7,7 @@ from typing import Any
 
 from spacy.tokens import Doc, Span
 
-from ..components.spans import RECORDS, read_spans
+from ..components.spans import read_spans, records_of
 
 GIVEN = "ontolink_given"
 """Key of ``doc.user_data`` for what a file said of a document: its id, and its mentions in the order of the spans."""
@@ -28,8 +28,7 @@ def candidates_of(span: Span) -> list[dict[str, Any]]:
 
 def is_answer(span: Span) -> bool:
     """Whether the span has the id that a component gave it: its records travel with the document."""
-    records = span._.get(RECORDS) or () if Span.has_extension(RECORDS) else ()
-    return any(record["id"] == span.kb_id_ and record["label"] == span.label_ for record in records)
+    return any(record["id"] == span.kb_id_ and record["label"] == span.label_ for record in records_of(span))
 
 
 def parts_of(span: Span) -> list[tuple[str, str, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..checksums import Damage, are_described, damaged, describe_files
+from ..checksums import Damage, are_described, check_listed, describe_files
 from ..files import read_checked_json, write_checked_json
 
 NAME = "manifest.json"
@@ -42,11 +42,8 @@ def read_manifest(folder: Path, *, whole: bool = False) -> dict[str, Any]:
     manifest = read_checked_json(folder / NAME)
     if reason := _wrong(manifest):
         raise Damage(folder / NAME, reason).error()
-    unlisted = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-    if unlisted := unlisted - {NAME, *manifest["files"]}:
-        raise Damage(folder / min(unlisted), "not in the manifest").error()
-    for damage in damaged(folder, manifest["files"], whole=whole):
-        raise damage.error()
+    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} - {NAME}
+    check_listed(folder, manifest["files"], there, "the manifest", whole=whole)
     return manifest
 
 
