@@ -9,7 +9,7 @@ import pytest
 import spacy
 from spacy.cli.assemble import assemble_cli
 from spacy.util import load_config
-from tiny_models import save_model
+from tiny_models import NEEDS_TORCH, save_model
 from toy import FAT, below, obo, term
 
 from spacy_ontolink.errors import ConfigError
@@ -17,6 +17,7 @@ from spacy_ontolink.errors import ConfigError
 HERE = Path(__file__).parent
 CONFIGS = HERE.parent / "configs"
 ALL = [path for path in sorted(CONFIGS.glob("*.cfg")) if not path.name.startswith("train_")]
+WITHOUT_TORCH = ("lexical", "light")
 TERMS = obo(
     term(*FAT),
     term("T:2", "milk yield", below("T:3")),
@@ -83,7 +84,10 @@ def scored(links, views):
     )
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=() if path.stem in WITHOUT_TORCH else NEEDS_TORCH) for path in ALL],
+)
 def test_every_name_is_registered(path):
     config = load_config(path)
     assert list(config["components"]) == config["nlp"]["pipeline"]

@@ -1,8 +1,11 @@
 """Causal models of a few thousand random weights, as fixtures: what tests of language models run on."""
 
+import importlib.util
 import warnings
 
 import pytest
+
+NEEDS_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch (WITH_TORCH=1)")
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+from tiny_models import NEEDS_TORCH
 
 from spacy_ontolink.cli.build import describe_encoder
 from spacy_ontolink.cli.building import fill
@@ -215,6 +216,7 @@ def test_an_index_of_dense_vectors_takes_those_of_the_default_encoder(ontolink, 
     assert not (tmp_path / "other").exists()
 
 
+@NEEDS_TORCH
 def test_an_inverted_index_of_dense_vectors_is_refused_before_reading(refused, tmp_path, monkeypatch, toy):
     monkeypatch.setattr("spacy_ontolink.cli.building.read_all", lambda *_: pytest.fail("read"))
     (tmp_path / "model").mkdir()
@@ -316,7 +318,7 @@ def test_ontology_with_nothing_in_it(refused, tmp_path, content):
         (["--base-model", "no/such/pipeline"], "no/such/pipeline"),
         (["--lang", "zz"], "zz"),
         (["--config", "none.cfg"], "none.cfg"),
-        (["--encoder", "./no-such-encoder"], "no-such-encoder"),
+        pytest.param(["--encoder", "./no-such-encoder"], "no-such-encoder", marks=NEEDS_TORCH),
     ],
 )
 def test_options_that_make_no_sense(refused, toy, tmp_path, options, words):

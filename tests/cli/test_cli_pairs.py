@@ -6,6 +6,7 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 from spacy.training import Corpus
+from tiny_models import NEEDS_TORCH
 
 from spacy_ontolink.cli import main
 from spacy_ontolink.cli.pair_files import write_pairs
@@ -428,7 +429,11 @@ def test_answers_about_former_definitions_are_left_out(ontolink, make, script, t
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [(["--encoder", "no/such/folder"], "no/such/folder"), (["--domain", " "], "domain")]
+    ("options", "words"),
+    [
+        pytest.param(["--encoder", "no/such/folder"], "no/such/folder", marks=NEEDS_TORCH),
+        (["--domain", " "], "domain"),
+    ],
 )
 def test_mistakes_are_told_before_anything_is_asked(refused, script, asked, defined, texts, tmp_path, options, words):
     line = refused("pairs", defined, texts, tmp_path / "out", "--setting", "gen", "--llm", script(), *options)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Span
+from tiny_models import NEEDS_TORCH
 
 from spacy_ontolink import errors
 from spacy_ontolink.encoders.sentence import SentenceEncoder, make_sentence_encoder
@@ -296,6 +297,7 @@ def test_an_unreadable_folder_is_named(plain_model, tmp_path):
         encode(make_sentence_encoder(str(tmp_path / "model"), device="cpu"), "egg")
 
 
+@NEEDS_TORCH
 @pytest.mark.parametrize("name", ["/no/such/model", "./model", "../up", "a/b/c", "~/model", "model/", "a\\\\b"])
 def test_a_path_never_leads_to_the_network(name, monkeypatch):
     monkeypatch.setattr(model_folder, "_fetch", lambda model: pytest.fail("a path was looked up"))

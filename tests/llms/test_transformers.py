@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from tiny_models import NEEDS_TORCH
 
 from spacy_ontolink import errors
 from spacy_ontolink.errors import ConfigError, LLMError, MissingExtraError, StateError
@@ -156,6 +157,7 @@ def test_a_chat_can_be_asked_to_choose(llm):
     assert (scores[0] != scores[1]).all()
 
 
+@NEEDS_TORCH
 def test_nothing_to_do_loads_nothing(tmp_path):
     llm = make(tmp_path / "none")
     assert llm.generate([]) == []
@@ -345,6 +347,7 @@ def test_an_adapter_needs_peft(qwen, monkeypatch):
         make(qwen, adapter="lora")
 
 
+@NEEDS_TORCH
 @pytest.mark.parametrize(
     "setting", [{"batch_size": 0}, {"max_length": 1}, {"max_new_tokens": 0}, {"dtype": "int8"}, {"device": "gpu"}]
 )

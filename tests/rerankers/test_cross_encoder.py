@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from tiny_models import NEEDS_TORCH
 
 from spacy_ontolink import errors
 from spacy_ontolink.errors import ConfigError, MissingExtraError, StateError
@@ -245,6 +246,7 @@ def test_another_model_than_the_saved_one_is_refused(bert, reranker, tmp_path):
     assert reranker.id in str(caught.value) and other.id in str(caught.value)
 
 
+@NEEDS_TORCH
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("mention_tokens", 15), ("entity_tokens", 0), ("batch_size", 0), ("device", "gpu"), ("dtype", "float16")],
