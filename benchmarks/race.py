@@ -23,8 +23,8 @@ from racing.environments import PEERS, CannotInstall, python_of
 from racing.scoring import LEVEL, difference, hits
 from racing.sets import SEED, SETS, SHARE, WITH_TEXT, RaceSet, write_set
 
-OURS = ("lexical", "hybrid, MiniLM")
-IN_DOCUMENTS = ", in documents"
+SURFACE, IN_DOCUMENTS = " + surface", ", in documents"
+OURS = [f"{name}{surface}" for name in ("lexical", "hybrid, MiniLM") for surface in ("", SURFACE)]
 METHODS = {
     "ontolink": [f"ontolink {name}{where}" for where in ("", IN_DOCUMENTS) for name in OURS],
     "scispacy_ngrams": ["scispaCy, new index", "scispaCy, opened", f"scispaCy{IN_DOCUMENTS}"],
@@ -161,7 +161,8 @@ def attempt(
     peer: str, method: str, race_set: RaceSet, before: Any, results: dict[str, dict[str, Any]], args: Any
 ) -> dict[str, Any]:
     """Run a method unless that is bound to fail; return its result, or why there is none."""
-    if problem := results.get(method.removesuffix(IN_DOCUMENTS), {}).get("problem"):  # it would open what was not built
+    opened = method.removesuffix(IN_DOCUMENTS).removesuffix(SURFACE)
+    if problem := results.get(opened, {}).get("problem"):  # it would open what was not built
         return {"problem": problem}
     if reason := foreseen(before, race_set, args.limit):
         return {"problem": reason}

@@ -9,36 +9,47 @@ from common import percent
 
 Rows = list[dict[str, Any]]
 AHEAD, LEVEL, BEHIND = "ahead", "level", "behind"
-IN_DOCUMENTS = ", in documents"
+OURS, SURFACE, IN_DOCUMENTS = "ontolink ", " + surface", ", in documents"
+VERDICTS = f"{AHEAD} / {LEVEL} / {BEHIND}"
 LEAST = 0.001  # CPU-seconds that the clock can tell
 DENSE = ("MiniLM, exact",)
 NOTE = """Every method gets the same names and the same mentions, in a process and an environment of its own, and gives
 64 entities back; a file for each is in `benchmarks/racing/peers/`. Mentions are looked up by their text alone, each
 distinct text once; "in documents" are the ways to read the text around them, ours and scispaCy's, with long forms in
-place of abbreviations. Nobody gets the hierarchy, so that the default encoder learns from synonyms alone. hpo_synonyms:
-a fifth of HPO's EXACT synonyms, taken out of it. `ontolink lexical` is the default; the hybrid adds MiniLM, aligned
-with the ontology's synonyms. All is as shipped: scispaCy's index (built by 60 threads, all counted) and Gilda's
-normalisation. scispaCy is given three names to search for each entity wanted, other searches by names eight.
+place of abbreviations. Nobody gets the hierarchy, so that the default encoder learns from synonyms alone.
+hpo_synonyms: a fifth of HPO's EXACT synonyms, taken out of it. `ontolink lexical` is the default; the hybrid adds
+MiniLM, aligned with the ontology's synonyms. "+ surface" has `ontolink_surface_rerank` after it: it opens what was
+built, learns of words (counted as build) and ranks the same 64 anew, so that R@64 stays. All is as shipped: scispaCy's
+index (built by 60 threads, all counted) and Gilda's normalisation. scispaCy is given three names to search for each
+entity wanted, other searches by names eight.
 
 Build and search are CPU-seconds of all threads, reading files and importing libraries left out; the fastest of up to
 three searches counts. Memory is the most that the process held, libraries included. Ratios are to the one of ours that
-searches alike, `ontolink lexical`, for MiniLM `ontolink hybrid, MiniLM`, in the same run; above 1, ours is faster. Over
-sets they are geometric means.
-Differences are ours (the same one) less the peer's, in points, with the 95 % interval of a paired bootstrap that draws
-whole documents; in the sets without documents, each mention is one.
+searches alike, `ontolink lexical`, for MiniLM `ontolink hybrid, MiniLM`; above 1, ours is faster. Over sets they are
+geometric means. Differences are ours (the same one) less the peer's, in points, with the 95 % interval of a paired
+bootstrap that draws whole documents; in the sets without documents, each mention is one.
 
-All methods ran one after the other, while the machine did other work: take ratios of time as rough. A method that a
-set's table lacks was not run on it, for want of time. Not raced: xMEN, whose n-grams are scispaCy's code; QuickUMLS,
-which reads UMLS files only, and whose matcher is SimString; text2term, PolyFuzz and string-grouper, TF-IDF of
-character n-grams like the row that is there; MedCAT, which finds its own mentions; SapBERT, KRISSBERT and zshot,
-whose weights could not be had; spaCy's own linker, which needs annotated data."""
+All methods ran one after the other, those with surface after all others, in a run of their own, and the machine did
+other work meanwhile: take ratios of time as rough. A method that a set's table lacks was not run on it, for want of
+time. Not raced: xMEN, whose n-grams are scispaCy's code; QuickUMLS, which reads UMLS files only, and whose matcher is
+SimString; text2term, PolyFuzz and string-grouper, TF-IDF of character n-grams like the row that is there; MedCAT,
+which finds its own mentions; SapBERT, KRISSBERT and zshot, whose weights could not be had; spaCy's own linker, which
+needs annotated data."""
 
 
-def counterpart(method: str) -> str:
+def counterpart(method: str, surface: str = "") -> str:
     """Return which of ours searches in the same way as a peer."""
-    if IN_DOCUMENTS in method:
-        return f"ontolink lexical{IN_DOCUMENTS}"
-    return "ontolink hybrid, MiniLM" if method in DENSE else "ontolink lexical"
+    where = IN_DOCUMENTS if IN_DOCUMENTS in method else ""
+    return f"{OURS}{'hybrid, MiniLM' if method in DENSE else 'lexical'}{surface}{where}"
+
+
+def met(rows: Rows, method: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the rows of the peers that one of ours met, reading as much as they do, each with the differences."""
+    return [
+        (row, row["ours_minus_this"][method])
+        for row in rows
+        if method in row.get("ours_minus_this", {}) and (IN_DOCUMENTS in method) == (IN_DOCUMENTS in row["method"])
+    ]
 
 
 def verdict(difference: dict[str, float]) -> str:
@@ -47,13 +58,13 @@ def verdict(difference: dict[str, float]) -> str:
 
 
 def race(result: dict[str, Any]) -> list[str]:
-    """Lay out a table for each set, then how often each of ours is ahead of a peer."""
+    """Lay out how often each of ours is ahead of a peer, and where one is behind; then a table for each set."""
     rows = result["rows"]
     sets: dict[str, Rows] = {}
     for row in rows:
         sets.setdefault(row["set"], []).append(row)
     lines = [f"A build or a search of more than {result['limit']:,} CPU-seconds is over the limit.", ""]
-    lines += summary(rows)
+    lines += [*summary(rows), "", *by_peer(rows), "", *lost(rows)]
     for name, of_set in sets.items():
         first = of_set[0]
         sizes = f"{first['n_names']:,} names; {first['n']:,} mentions, {first['n_texts']:,} distinct"
@@ -76,7 +87,7 @@ def cells(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[str]:
     if "problem" in row:
         return [row["method"], row["problem"].replace("|", "/"), *[""] * 8]
     ours = known.get(counterpart(row["method"]), {})
-    is_peer = not row["method"].startswith("ontolink")
+    is_peer = not row["method"].startswith(OURS)
     ratios, gains = ["", ""], ["", ""]
     if is_peer and "problem" not in ours and ours:
         ratios = [ratio(row["build_cpu"], ours["build_cpu"]), ratio(ours["per_cpu_second"], row["per_cpu_second"])]
@@ -99,26 +110,48 @@ def gain(difference: dict[str, float]) -> str:
 
 
 def summary(rows: Rows) -> list[str]:
-    """Count by each of ours over all peers and sets, then by peer against the one of ours of its kind."""
-    heads = "R@1: ahead / level / behind | R@64: ahead / level / behind |"
-    lines = [f"| ours | against | {heads}", "|---|--:|--:|--:|"]
-    for method in dict.fromkeys(row["method"] for row in rows if row["method"].startswith("ontolink")):
-        met = [row["ours_minus_this"][method] for row in rows if method in row.get("ours_minus_this", {})
-               and (IN_DOCUMENTS in method) == (IN_DOCUMENTS in row["method"])]  # fmt: skip
-        if met:
-            lines.append(f"| {method} | {len(met)} | {' | '.join(counts(met))} |")
-    lines += ["", f"| peer | ours | sets | {heads} build, ratio | search, ratio |", "|---|---|--:|--:|--:|--:|--:|"]
-    known = {(row["set"], row["method"]): row for row in rows if "problem" not in row}
-    for method in dict.fromkeys(row["method"] for row in rows if not row["method"].startswith("ontolink")):
-        name = counterpart(method)
-        pairs = [(row, known[row["set"], name]) for row in known.values()
-                 if row["method"] == method and (row["set"], name) in known]  # fmt: skip
-        if not pairs:
-            continue
-        build = mean_ratio([(row["build_cpu"], ours["build_cpu"]) for row, ours in pairs])
-        search = mean_ratio([(ours["per_cpu_second"], row["per_cpu_second"]) for row, ours in pairs])
-        found = counts([row["ours_minus_this"][name] for row, _ in pairs])
-        lines.append(f"| {method} | {name} | {len(pairs)} | {' | '.join(found)} | {build} | {search} |")
+    """Count by each of ours over all peers and sets."""
+    lines = [f"| ours | against | R@1: {VERDICTS} | R@64: {VERDICTS} |", "|---|--:|--:|--:|"]
+    for method in dict.fromkeys(row["method"] for row in rows if row["method"].startswith(OURS)):
+        if differences := [one for _, one in met(rows, method)]:
+            lines.append(f"| {method} | {len(differences)} | {' | '.join(counts(differences))} |")
+    return lines
+
+
+def by_peer(rows: Rows) -> list[str]:
+    """Count by peer against the one of ours of its kind, and compare times; without surface, and with it."""
+    heads = ["peer", "ours", "sets", f"R@1: {VERDICTS}", "R@1, + surface", f"R@64: {VERDICTS}", "build, ratio",
+             "build, + surface", "search, ratio", "search, + surface"]  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|---|---|" + "--:|" * 8]
+    known = {(row["set"], row["method"]): row for row in rows}
+    for peer in dict.fromkeys(row["method"] for row in rows if not row["method"].startswith(OURS)):
+        found, build, search = [], [], []
+        for name in (counterpart(peer), counterpart(peer, SURFACE)):
+            against = [(row, known[row["set"], name], one) for row, one in met(rows, name) if row["method"] == peer]
+            found.append(counts([one for *_, one in against]) if against else ["", ""])
+            build.append(mean_ratio([(row["build_cpu"], ours["build_cpu"]) for row, ours, _ in against]))
+            search.append(mean_ratio([(ours["per_cpu_second"], row["per_cpu_second"]) for row, ours, _ in against]))
+        (first, pool), (again, _) = found
+        if n_sets := sum(row["method"] == peer for row, _ in met(rows, counterpart(peer))):
+            line = [peer, counterpart(peer), str(n_sets), first, again, pool, *build, *search]
+            lines.append(f"| {' | '.join(line)} |")
+    return lines
+
+
+def lost(rows: Rows) -> list[str]:
+    """Lay out the comparisons that one of ours lost, with the differences from the others beside it."""
+    names = [row["method"] for row in rows if row["method"].startswith(OURS) and IN_DOCUMENTS not in row["method"]]
+    ours = list(dict.fromkeys(names))
+    lines = ["Where one of ours is behind, ours less theirs:", ""]
+    lines += [f"| set | peer | | theirs | {' | '.join(ours)} |", "|---|---|---|" + "--:|" * (1 + len(ours))]
+    for row in rows:
+        where = IN_DOCUMENTS if IN_DOCUMENTS in row["method"] else ""
+        differences = [row.get("ours_minus_this", {}).get(method + where) for method in ours]
+        for at in (1, 64):
+            of_depth = [one[f"recall_at_{at}"] if one else None for one in differences]
+            if any(one and verdict(one) == BEHIND for one in of_depth):
+                line = [row["set"], row["method"], f"R@{at}", percent(row[f"recall_at_{at}"])]
+                lines.append(f"| {' | '.join(line + [gain(one) if one else '' for one in of_depth])} |")
     return lines
 
 
@@ -129,5 +162,7 @@ def counts(differences: Rows) -> list[str]:
 
 
 def mean_ratio(pairs: list[tuple[float, float]]) -> str:
-    """Write the geometric mean of ratios."""
+    """Write the geometric mean of ratios; nothing if there are none."""
+    if not pairs:
+        return ""
     return ratio(math.exp(sum(math.log(max(one, LEAST) / max(other, LEAST)) for one, other in pairs) / len(pairs)), 1)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from common import RESULTS, percent
-from race_page import counts
+from race_page import SURFACE, counts, met
 
 COLUMNS = {
     "char-3 TF-IDF": ("quality_lexical", ("char-3 TF-IDF",)),
@@ -71,13 +71,13 @@ def _scale(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _race(rows: list[dict[str, Any]]) -> list[str]:
-    met = [row["ours_minus_this"][OURS] for row in rows
-           if OURS in row.get("ours_minus_this", {}) and "in documents" not in row["method"]]  # fmt: skip
-    if not met:
+    first, second = (met(rows, method) for method in (OURS, OURS + SURFACE))
+    if not first:
         return []
-    peers = {row["method"] for row in rows if not row["method"].startswith("ontolink")}
-    first, pool = counts(met)
+    peers = {row["method"] for row, _ in first}
+    at_1, at_64 = counts([one for _, one in first])
+    surface = f" (with the surface stage {counts([one for _, one in second])[0]})" if second else ""
     return [
         f"**Against {len(peers)} other methods**, one comparison a method and set, the default encoder is ahead / "
-        f"level / behind in R@1 in {first}, in R@64 in {pool} ([the race](#a-race-against-the-peers))."
+        f"level / behind in R@1 in {at_1}{surface}, in R@64 in {at_64} ([the race](#a-race-against-the-peers))."
     ]

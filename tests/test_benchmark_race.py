@@ -69,13 +69,18 @@ def test_a_race_between_two_runs_and_is_laid_out(load, tmp_path):
     common = {"after": None, "documents": False, "build_cpu": 2.0, "search_cpu": 0.5, "peak_mb": 10.0, "versions": {}}
     results = {
         "ontolink lexical": {**common, "found": [["a"], ["b"]]},
+        "ontolink lexical + surface": {**common, "after": "ontolink lexical", "found": [["b", "a"], ["c", "b"]]},
         "gilda": {**common, "found": [["a"], []], "versions": {"gilda-slim": "1"}},
         "bm25s stems": {"problem": "would not install: no | wheel"},
     }
     rows = race.rows_of("qtldb_vt", race_set, results)
-    assert [row.get("recall_at_1") for row in rows] == [1.0, pytest.approx(1 / 3), None]
+    assert [row.get("recall_at_1") for row in rows] == [1.0, 0.0, pytest.approx(1 / 3), None]
+    assert [row.get("build_cpu") for row in rows] == [2.0, 4.0, 2.0, None]
     text = "\n".join(page.race({"rows": json.loads(json.dumps(rows)), "limit": 600}))
-    assert "| gilda | ontolink lexical | 1 | 1 / 0 / 0 | 1 / 0 / 0 | 1.00 | 1.00 |" in text
+    assert "| ontolink lexical + surface | 1 | 0 / 0 / 1 | 1 / 0 / 0 |" in text
+    assert "| gilda | ontolink lexical | 1 | 1 / 0 / 0 | 0 / 0 / 1 | 1 / 0 / 0 | 1.00 | 0.50 | 1.00 | 1.00 |" in text
+    behind = next(line for line in text.splitlines() if line.startswith("| qtldb_vt | gilda | R@1 | 33.3 | +66.7"))
+    assert behind.endswith(" behind |")
     assert "would not install: no / wheel" in text
 
 
