@@ -20,9 +20,10 @@ on 2,500 training mentions with candidates of a pipeline that does not know thes
 names and synonyms, with the text around the mention; 300 development mentions tune the mix. R@1 is a mean over seeds, ±
 half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with the right name, as above.
 
-Rows *as built with MiniLM* are of this version. All others were measured before the surface stage compared words and
-had the retriever's pooling by default; the one with a cross-encoder had an `NgramEncoder` in MiniLM's place beside the
-lexical encoder, 1,500 training mentions, and definitions to read. A run of linking.py replaces them."""
+Rows *as built with MiniLM* were measured before words that differ counted by how much of the mention the first
+candidate has in its own, all others before the surface stage compared words and had the retriever's pooling by default;
+the one with a cross-encoder had an `NgramEncoder` in MiniLM's place beside the lexical encoder, 1,500 training
+mentions, and definitions to read. A run of linking.py replaces them."""
 AIMS = {
     ("ncbi_disease_biosyn", "zero-label"): 84,
     ("bc5cdr", "zero-label"): 80,

@@ -35,7 +35,7 @@ class SurfaceSettings:
     weights: Sequence[float] | None = None
     pooling: float | None = None
     name_pooling: float | None = None
-    wording: float = 0.02
+    wording: float = 0.03
 
     def __post_init__(self) -> None:
         weights = self.weights
@@ -51,7 +51,8 @@ class SurfaceSettings:
 class SurfaceReranker(Stage):
     """Scores candidates by their names once more: by rows that may be pooled otherwise, and by the words that differ.
 
-    The score is ``cos(q, row) + wording · log p``, ``log p`` being ``space.Wording``'s; that of an exact name stays.
+    The score is ``cos(q, row) + wording · m · log p``, where ``m · log p`` is ``space.Wording``'s: ``m`` is how much of
+    the mention the retriever's first candidate has in its words. That of an exact name stays.
     """
 
     view = "surface"
@@ -156,7 +157,7 @@ class SurfaceReranker(Stage):
         "weights": None,
         "pooling": None,
         "name_pooling": None,
-        "wording": 0.02,
+        "wording": 0.03,
         "batch_size": 128,
     },
 )
@@ -180,7 +181,8 @@ def make_surface_rerank(
         pooling: Weight of the neighbours in the hierarchy in an entity's rows (lambda); null for the retriever's.
         name_pooling: Weight of the entity's other names in the row of each of its names; null for the retriever's.
         wording: Weight of the words in which a mention and a name differ, compared as the ontology's own synonyms
-            teach it; 0 for none, as in PILOT. What is learned of them takes seconds, once for each ontology.
+            teach it; 0 for none, as in PILOT. It counts by the share of the mention that the retriever's first
+            candidate has in its words. What is learned takes seconds, once for each ontology.
         batch_size: The most documents whose mentions are scored together.
 
     Source:

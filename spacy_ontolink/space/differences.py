@@ -15,6 +15,8 @@ BUCKETS = 1 << 18
 """Features there are: the first few by meaning, the others by the hash of one word, or of two."""
 PLAIN = 8
 """Features by meaning: see ``differences``."""
+LOST = 0
+"""The first of these: the share of the mention's characters in words without a match."""
 
 _ALIKE = 0.45  # Dice coefficient of the trigrams of two words from which on they are forms of one word
 _MOST = 20  # pairs of differing words taken as features; of more, none tells anything

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from ..files import open_tensors, write_tensors
 from ..kb import KnowledgeBase
 from ..types import Floats1d, Floats2d, Ints1d, Ints2d
-from .differences import BUCKETS, PLAIN, WordSet, WordSets, differences
+from .differences import BUCKETS, LOST, PLAIN, WordSet, WordSets, differences
 from .entity_space import EntitySpace
 from .retrieval import Query
 
@@ -67,7 +67,9 @@ class Wording:
     def scores(self, kb: KnowledgeBase, texts: Sequence[str], candidates: Ints2d) -> Floats2d:
         """Return log-probabilities of candidates, best ones first, (B, K); -inf where there is none.
 
-        The words of ``DEPTH`` candidates are compared; those behind them are as probable as the least of these.
+        The words of ``DEPTH`` candidates are compared; those behind them are as probable as the least of these. All are
+        multiplied by the share of the mention's characters that stand in words of the first candidate: what was found
+        by other means than words, such as the vectors of a model, is not for words to judge.
         """
         table = np.where(candidates >= 0, np.float32(0), np.float32(-np.inf))
         if self.weights is None:
@@ -75,18 +77,23 @@ class Wording:
         names, compared, at = _Names(kb), _Pairs(), []
         for row, (text, own) in enumerate(zip(texts, candidates[:, :DEPTH].tolist(), strict=True)):
             words = names.sets(text)
-            for place, entity in enumerate(own):
+            for place, entity in enumerate(own if words else ()):
                 if entity >= 0:
                     compared.add(words, names.of(entity), False)
                     at.append((row, place))
         if at:
-            by_name = differences(names.sets.vocabulary(), compared.mentions, compared.names) @ self.weights
-            table[tuple(np.transpose(at))] = np.logaddexp.reduceat(by_name, compared.starts)
+            row, place = np.transpose(at)
+            features = differences(names.sets.vocabulary(), compared.mentions, compared.names)
+            lost = np.minimum.reduceat(features[:, LOST].toarray().ravel(), compared.starts)
+            share = np.zeros((len(table), 1), np.float32)
+            share[row[place == 0], 0] = 1 - lost[place == 0]
+            table[row, place] = np.logaddexp.reduceat(features @ self.weights, compared.starts)
             first = table[:, :DEPTH]
             total = np.logaddexp.reduce(first, axis=1, keepdims=True)
             least = np.where(np.isfinite(first), first, np.inf).min(axis=1, keepdims=True)
             table = np.where(np.arange(table.shape[1]) < DEPTH, table, np.where(candidates >= 0, least, -np.inf))
             table = np.subtract(table, total, out=table, where=np.isfinite(total))
+            table = np.multiply(table, share, out=table, where=candidates >= 0)
         return np.asarray(table, np.float32)
 
     def of_queries(self, kb: KnowledgeBase, queries: Sequence[Query], candidates: Ints2d) -> Floats2d:

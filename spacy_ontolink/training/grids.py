@@ -16,7 +16,7 @@ Setting = dict[str, Any]
 POOLING = tuple(round(0.1 * step, 1) for step in range(6))
 """PILOT's grid of lambda, the simplest first, as are the others."""
 
-WORDING = (0.02, 0.0, 0.01, 0.03, 0.05, 0.07, 0.1)
+WORDING = (0.03, 0.0, 0.01, 0.02, 0.05, 0.07, 0.1)
 """Our grid of the weight of words that differ, the default first."""
 
 ALPHAS = (0.0, 1.0, *(round(0.05 * step, 2) for step in range(1, 20)))

@@ -78,11 +78,24 @@ def test_the_ontology_teaches_which_words_stand_for_others(space, wording):
     by_row, words = CandidateScores(space, queries, candidates), wording.of_queries(space.kb, queries, candidates)
     cosine = by_row.mixed((1, 0, 0))[0]
     assert cosine[0] > cosine[1]  # each has two of the three words
-    assert words[0, 1] > words[0, 0] + 2
-    assert np.exp(words[0, :2]).sum() == pytest.approx(1, abs=1e-5)
+    assert words[0, 1] > words[0, 0] + 1
+    share = 11 / 16  # of "spleen gland depth", the first candidate has no "depth"
+    assert np.exp(words[0, :2] / share).sum() == pytest.approx(1, abs=1e-5)
     assert words[0, 2] == -np.inf
     mixed = by_row.mixed((1, 0, 0), 0.03 * words)[0]
     assert mixed[1] > mixed[0]
+
+
+def test_words_count_by_how_much_of_the_mention_the_first_candidate_has_in_its_own(space, wording):
+    wrong, right = space.kb.numbers_of(["T:w", "T:d"]).tolist()
+    found_by_words, found_otherwise = ([wrong, right], [space.kb.number_of("T:0-width"), right])
+    texts = ["spleen gland depth", "spleen girth", "girth", "spleen gland depth", ""]
+    candidates = np.array([found_by_words] * 3 + [found_otherwise] * 2, np.int32)
+    scores = wording.scores(space.kb, texts, candidates)
+    assert scores[0, 0] < scores[0, 1] < 0
+    for row, share in ((1, 6 / 11), (3, 5 / 16)):  # "spleen", and "gland"
+        assert np.exp(scores[row] / share).sum() == pytest.approx(1, abs=1e-4)
+    assert scores[2].tolist() == scores[4].tolist() == [0, 0]  # nothing shared, and no words at all
 
 
 def test_what_few_names_meet_is_left_to_what_is_known_of_unknown_words():

@@ -120,7 +120,7 @@ def test_the_weight_of_wording_is_tuned(space, rewritten):
 
     step = tune_surface(space, lookups, candidates, PLAIN | {"wording": 0.0}, wording=Knowing())
     assert step.value_before < 0.1
-    assert step.after == PLAIN | {"wording": 0.02}
+    assert step.after == PLAIN | {"wording": 0.03}
     assert step.value_after == 1
     assert len(step.curve) == 6 * 7
 
