@@ -90,3 +90,11 @@ def test_a_run_far_over_the_limit_is_not_started(load, tmp_path):
     now = race_set(tmp_path, 1000, ["x"], [0], [{"a"}], [0], [0])
     assert "build over the limit" in race.foreseen((then, {"build_cpu": 90.0, "search_cpu": 0.0}), now, 600)
     assert race.foreseen((then, {"build_cpu": 1.0, "search_cpu": 1.0}), now, 600) == ""
+
+
+def test_what_was_not_built_is_not_opened(load):
+    race, failed = load("race"), {"problem": "over the limit"}
+    for base, endings in (("ontolink lexical", (" + surface", ", in documents", " + surface, in documents")),
+                          ("scispaCy", (", opened", ", in documents"))):  # fmt: skip
+        known = {"ontolink lexical": failed, "scispaCy, new index": failed}
+        assert all(race.attempt("", base + ending, None, None, known, None) == failed for ending in endings)
