@@ -36,7 +36,7 @@ METHODS = {
     "tantivy_search": ["tantivy stems"],
     "plain_minilm": ["MiniLM, exact"],
 }
-FRESH = dict.fromkeys(("scispaCy", "scispaCy, opened"), "scispaCy, new index")
+FRESH = dict.fromkeys(("scispaCy", "scispaCy, opened"), "scispaCy, new index")  # whose files these open
 LIMIT = 900
 FAR = 1.5  # a run that would take so many times the limit, going by the set before, is not started
 ONE_THREAD = dict.fromkeys(
