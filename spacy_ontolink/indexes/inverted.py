@@ -34,14 +34,14 @@ class InvertedIndex:
     as fast.
 
     Args:
-        postings: From how many postings (an n-gram in a row) of a query rows are taken; three times as many are read.
+        postings: How many postings (an n-gram in a row) of a query's rarest n-grams are read.
         rescored: How many rows are then scored exactly.
         checked: How many rows, a third of their n-grams left out, are used as queries to measure recall against exact
             search when the index is built.
         seed: Seed of that sample.
     """
 
-    def __init__(self, postings: int = 100_000, rescored: int = 4_000, checked: int = 128, seed: int = 0) -> None:
+    def __init__(self, postings: int = 500_000, rescored: int = 2_000, checked: int = 128, seed: int = 0) -> None:
         for setting, value in {"postings": postings, "rescored": rescored}.items():
             if value < 1:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
@@ -140,12 +140,12 @@ class InvertedIndex:
 
 
 def make_inverted_index(
-    postings: int = 100_000, rescored: int = 4_000, checked: int = 128, seed: int = 0
+    postings: int = 500_000, rescored: int = 2_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
     """Make an ``InvertedIndex``: rare n-grams propose rows, which are then scored exactly.
 
     Args:
-        postings: From how many postings (an n-gram in a row) of a query rows are taken; three times as many are read.
+        postings: How many postings (an n-gram in a row) of a query's rarest n-grams are read.
         rescored: How many rows are then scored exactly.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.
         seed: Seed of that sample.

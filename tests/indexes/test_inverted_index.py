@@ -132,11 +132,11 @@ def test_rows_of_highest_score_each_once(rows, queries):
     found = lists.best_rows(queries.blocks[0], 10**7, 30, allowed, others)
     for (some, scores), query in zip(found, queries.blocks[0].toarray(), strict=True):
         expected = block @ query
-        np.testing.assert_allclose(scores, expected[some], atol=1e-3)  # weights are in half precision
+        np.testing.assert_allclose(scores, expected[some], atol=0.01)  # weights are whole parts of 1
         best, n_best = some[: -len(others[0])], min(30, np.count_nonzero(expected[allowed]))
         assert len(best) == n_best == len(np.unique(best))
         assert allowed[best].all()
-        assert scores[:n_best].min() >= np.sort(expected[allowed])[-n_best] - 1e-3
+        assert scores[:n_best].min() >= np.sort(expected[allowed])[-n_best] - 0.01
         np.testing.assert_array_equal(some[n_best:], others[0])
 
 
