@@ -41,7 +41,7 @@ class InvertedIndex:
         seed: Seed of that sample.
     """
 
-    def __init__(self, postings: int = 500_000, rescored: int = 2_000, checked: int = 128, seed: int = 0) -> None:
+    def __init__(self, postings: int = 600_000, rescored: int = 1_000, checked: int = 128, seed: int = 0) -> None:
         for setting, value in {"postings": postings, "rescored": rescored}.items():
             if value < 1:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
@@ -140,7 +140,7 @@ class InvertedIndex:
 
 
 def make_inverted_index(
-    postings: int = 500_000, rescored: int = 2_000, checked: int = 128, seed: int = 0
+    postings: int = 600_000, rescored: int = 1_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
     """Make an ``InvertedIndex``: rare n-grams propose rows, which are then scored exactly.
 
