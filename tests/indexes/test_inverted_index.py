@@ -20,6 +20,7 @@ N_ENTITIES, N_NGRAMS = 3000, 400
 def small(monkeypatch):
     """Several shards, and no mask so small that the exact index takes over."""
     monkeypatch.setattr(postings, "_SHARD", 1000)
+    monkeypatch.setattr(postings, "_PIECE", 300)
     monkeypatch.setattr(masking, "FEW_ROWS", 0)
 
 
@@ -138,6 +139,19 @@ def test_rows_of_highest_score_each_once(rows, queries):
         assert allowed[best].all()
         assert scores[:n_best].min() >= np.sort(expected[allowed])[-n_best] - 0.01
         np.testing.assert_array_equal(some[n_best:], others[0])
+
+
+def test_a_quarter_as_many_postings_as_rows_are_read_by_default(rows, queries, monkeypatch):
+    read = []
+    best_rows = postings.Postings.best_rows
+    monkeypatch.setattr(inverted, "_LEAST_READ", 1)
+    monkeypatch.setattr(
+        postings.Postings,
+        "best_rows",
+        lambda self, given, budget, *rest: (read.append(budget), best_rows(self, given, budget, *rest))[1],
+    )
+    built(rows, checked=0).search(queries.take(slice(0, 1)), 3)
+    assert read[0] == len(rows.owner) // 4
 
 
 def test_queries_of_nothing_find_nothing(rows):
