@@ -201,6 +201,15 @@ def test_damaged_lists_are_refused(rows, tmp_path, name, value):
         make_inverted_index().from_disk(tmp_path, rows, N_ENTITIES)
 
 
+def test_lists_of_another_kind_of_weights_are_refused(rows, tmp_path):
+    built(rows).to_disk(tmp_path)
+    file = tmp_path / postings.FILE
+    arrays = {key: np.array(array) for key, array in open_tensors(file).items()}
+    write_tensors(file, {**arrays, "data": arrays["data"].astype(np.float16)})
+    with pytest.raises(StateError, match="another kind"):
+        make_inverted_index().from_disk(tmp_path, rows, N_ENTITIES)
+
+
 @pytest.mark.parametrize("value", [-5, 10**8])
 def test_rows_that_there_are_not_are_noticed_when_they_are_read(rows, queries, tmp_path, value):
     built(rows).to_disk(tmp_path)
