@@ -18,12 +18,11 @@ from .faiss_index import FaissIndex
 from .inverted import InvertedIndex
 
 FACTS = "chosen.json"
-_NARROW = 128  # dimensions; half a byte for two of them is enough, and is read several times as fast
 _KINDS: dict[str, Callable[[], Index]] = {
     "exact": ExactIndex,
     "inverted": InvertedIndex,
-    "ivf": lambda: FaissIndex("ivf", "sq8"),
-    "ivf-pq4": lambda: FaissIndex("ivf", "pq4"),
+    # Half a byte for two dimensions is read several times as fast as a byte for each, and stored rows decide anyway.
+    "ivf": lambda: FaissIndex("ivf", "pq4"),
 }
 _log = logging.getLogger(__name__)
 
@@ -55,10 +54,7 @@ class AutoIndex:
     def _choice(self, vectors: Vectors) -> str:
         if len(vectors) <= self.exact_rows:
             return "exact"
-        if all(map(sp.issparse, vectors.blocks)):
-            return "inverted"
-        widest = max(block.shape[1] for block in vectors.blocks if not sp.issparse(block))
-        return "ivf-pq4" if widest <= _NARROW else "ivf"
+        return "inverted" if all(map(sp.issparse, vectors.blocks)) else "ivf"
 
     def search(self, queries: Vectors, k: int, allowed: Bools1d | None = None) -> Hits:
         """Find the best ``k`` entities per query; see ``types.Index``."""

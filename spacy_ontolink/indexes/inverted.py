@@ -22,6 +22,7 @@ from .rescoring import EntityScorer, owners_of
 FACTS = "inverted.json"
 _QUERIES = 32
 _GROWTH = 4
+_LEAST_READ, _MOST_READ = 100_000, 600_000
 _log = logging.getLogger(__name__)
 
 
@@ -34,16 +35,17 @@ class InvertedIndex:
     as fast.
 
     Args:
-        postings: From how many postings (an n-gram in a row) of a query rows are taken; three times as many are read.
+        postings: How many postings (an n-gram in a row) of a query's rarest n-grams are read; by default a quarter as
+            many as there are rows, from 100,000 to 600,000.
         rescored: How many rows are then scored exactly.
         checked: How many rows, a third of their n-grams left out, are used as queries to measure recall against exact
             search when the index is built.
         seed: Seed of that sample.
     """
 
-    def __init__(self, postings: int = 100_000, rescored: int = 4_000, checked: int = 128, seed: int = 0) -> None:
+    def __init__(self, postings: int | None = None, rescored: int = 1_000, checked: int = 128, seed: int = 0) -> None:
         for setting, value in {"postings": postings, "rescored": rescored}.items():
-            if value < 1:
+            if value is not None and value < 1:
                 raise ConfigError(Errors.SETTING_VALUE.format(setting=setting, given=value, wanted="a positive number"))
         for setting, value in {"checked": checked, "seed": seed}.items():
             if value < 0:
@@ -86,7 +88,7 @@ class InvertedIndex:
         if self._lists is None:
             raise StateError(Errors.NOT_BUILT)
         n_best = max(self.rescored, n_rows)
-        return self._lists.best_rows(queries.blocks[self._place], self.postings, n_best, allowed, others)
+        return self._lists.best_rows(queries.blocks[self._place], self._read, n_best, allowed, others)
 
     def to_disk(self, path: Path) -> None:
         """Write the inverted lists and their facts into the folder ``path``."""
@@ -113,6 +115,10 @@ class InvertedIndex:
         """Kind, settings, and recall at 64 against exact search as measured when built."""
         return {"kind": "inverted", "postings": self.postings, "rescored": self.rescored, "recall": self._recall}
 
+    @property
+    def _read(self) -> int:
+        return self.postings or min(max(len(self._owner) // 4, _LEAST_READ), _MOST_READ)
+
     def _take(self, rows: EntityRows, n_entities: int) -> None:
         place = next((number for number, block in enumerate(rows.vectors.blocks) if sp.issparse(block)), None)
         if place is None:
@@ -125,7 +131,7 @@ class InvertedIndex:
     def _search(self, queries: Vectors, k: int, mask: Mask | None, lists: Postings) -> Hits:
         hits = no_hits(len(queries), k)
         pending = np.flatnonzero(np.isfinite(queries.norms()))
-        postings, rescored = self.postings, max(self.rescored, k)
+        postings, rescored = self._read, max(self.rescored, k)
         while len(pending):
             some = queries.take(pending)
             sparse = some.blocks[self._place]
@@ -140,12 +146,13 @@ class InvertedIndex:
 
 
 def make_inverted_index(
-    postings: int = 100_000, rescored: int = 4_000, checked: int = 128, seed: int = 0
+    postings: int | None = None, rescored: int = 1_000, checked: int = 128, seed: int = 0
 ) -> InvertedIndex:
     """Make an ``InvertedIndex``: rare n-grams propose rows, which are then scored exactly.
 
     Args:
-        postings: From how many postings (an n-gram in a row) of a query rows are taken; three times as many are read.
+        postings: How many postings (an n-gram in a row) of a query's rarest n-grams are read; null for a quarter
+            as many as there are rows, from 100,000 to 600,000.
         rescored: How many rows are then scored exactly.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.
         seed: Seed of that sample.

@@ -16,43 +16,46 @@ from ..types import Bools1d, Floats1d, Ints1d
 from ..vectors import Vectors
 
 FILE = "postings.safetensors"
-_SHARD = 1 << 19  # rows: sums over a shard stay in cache, which makes them over twice as fast
-_ADDED = 3
+_ARRAYS = ("data", "rows", "ends", "n_rows", "longest")
+_SHARD = 1 << 20  # rows: sums over a shard stay in cache, which makes them over twice as fast
+_UNIT = (
+    160  # weights are counted in parts of this, so that the sums of unit vectors fit into 16 bits with room to spare
+)
+_PIECE = 1 << 17  # rows whose sums are compared with the least of the best so far at a time
 
 
 class Postings:
     """The transpose of N sparse rows, shard by shard; a list holds the numbers of rows and their weights.
 
-    Weights are in half precision, as they only propose rows. Lists are mapped, and checked as they are read.
+    Weights are whole numbers of 16 bits, as they only propose rows: sums take half the room and half the time of
+    floating point ones. Lists are mapped, and checked as they are read.
 
     Attributes:
         counts: In how many rows each n-gram is, (n-grams,).
     """
 
-    def __init__(self, data: np.ndarray, rows: np.ndarray, ends: np.ndarray, n_rows: int) -> None:
+    def __init__(self, data: np.ndarray, rows: np.ndarray, ends: np.ndarray, n_rows: int, longest: float) -> None:
         """Take the lists of all shards one after the other.
 
         Args:
-            data: The weight of each posting, (P,).
+            data: The weight of each posting, in parts of ``longest / _UNIT``, (P,).
             rows: Its row, counted from the beginning of its shard, (P,).
             ends: Where in these each list of each shard ends, (shards, n-grams).
             n_rows: N.
+            longest: The length of the longest row.
         """
-        self._arrays = {"data": data, "rows": rows, "ends": ends, "n_rows": np.asarray([n_rows], np.int64)}
-        # As plain arrays, since slices of memory maps are slow to make; a negative number is then too large a one.
-        self._data, self._rows, self._ends = (
-            np.asarray(data),
-            np.asarray(rows).view(np.uint32),
-            np.asarray(ends).ravel(),
-        )
-        self._n_rows, self._n_shards = n_rows, len(ends)
+        facts = (np.asarray([n_rows], np.int64), np.asarray([longest], np.float32))
+        self._arrays = dict(zip(_ARRAYS, (data, rows, ends, *facts), strict=True))
+        # As plain arrays, since slices of memory maps are slow to make.
+        self._data, self._rows, self._ends = np.asarray(data), np.asarray(rows), np.asarray(ends).ravel()
+        self._n_rows, self._n_shards, self._longest = n_rows, len(ends), longest
         self.counts = np.zeros(ends.shape[1], np.int64)
         for number in range(self._n_shards):
             begins, stops = self._spans(number, np.arange(len(self.counts)))
             self.counts += stops - begins
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return Postings, (*(self._arrays[name] for name in ("data", "rows", "ends")), self._n_rows)
+        return Postings, (*list(self._arrays.values())[:3], self._n_rows, self._longest)
 
     def leave_pages(self) -> None:
         """Let go of mapped pages; see ``files.leave_pages``."""
@@ -64,17 +67,18 @@ class Postings:
         """Transpose rows, (N, n-grams)."""
         n_rows, n_ngrams = block.shape
         lists, mapped = RowFiles(), Vectors((block,))
+        longest = max(float(Vectors((part,)).norms().max(initial=0)) for part in _shards(block)) or 1.0
         ends = np.empty((max(1, -(-n_rows // _SHARD)), n_ngrams), np.int64)
         at = 0
-        for number in range(len(ends)):
-            shard = block[number * _SHARD : (number + 1) * _SHARD].tocsc()
-            lists.append(Vectors((shard.data.astype(np.float16)[:, None], shard.indices.astype(np.int32)[:, None])))
+        for number, part in enumerate(_shards(block)):
+            shard = part.tocsc()
+            lists.append(Vectors((_whole(shard.data / longest)[:, None], shard.indices.astype(np.int32)[:, None])))
             ends[number] = at + shard.indptr[1:]
             at += shard.nnz
             mapped.leave_pages()
         made = lists.finish()
-        data, rows = made.blocks if made else (np.empty(0, np.float16), np.empty(0, np.int32))
-        return cls(data.ravel(), rows.ravel(), ends, n_rows)
+        data, rows = made.blocks if made else (np.empty(0, np.int16), np.empty(0, np.int32))
+        return cls(data.ravel(), rows.ravel(), ends, n_rows, longest)
 
     def best_rows(
         self,
@@ -86,13 +90,9 @@ class Postings:
     ) -> Iterator[tuple[Ints1d, Floats1d]]:
         """Yield for each query the rows of highest score by its rarest n-grams alone, in no order, and these scores.
 
-        Rows come from the lists of the very rarest; those of some more are added to their scores, which costs half as
-        much for each.
-
         Args:
             queries: B queries, (B, n-grams).
-            budget: From how many postings of a query rows are taken, and ``_ADDED`` times as many are added up; those
-                of its rarest n-gram are, however many there be.
+            budget: How many postings of a query are read; those of its rarest n-gram are, however many there be.
             n_best: The most rows per query.
             allowed: Which rows count, (N,).
             others: Further rows per query, ascending, which follow the best ones whatever they score.
@@ -100,49 +100,41 @@ class Postings:
         Raises:
             StateError: The lists are damaged.
         """
-        kept = self._rarest(queries, budget * _ADDED)
-        sums = np.zeros(min(_SHARD, self._n_rows), np.float32)
+        kept = self._rarest(queries, budget)
         for query in range(queries.shape[0]):
             part = slice(kept.indptr[query], kept.indptr[query + 1])
+            unit = float(np.linalg.norm(kept.data[part])) or 1.0
+            weights = _whole(kept.data[part] / unit)
             more = np.empty(0, np.int32) if others is None else others[query]
-            ngrams = kept.indices[part]
-            n_taken = max(1, int(np.searchsorted(np.cumsum(self.counts[ngrams]), budget, side="right")))
-            rows, scores, scores_of_more = self._sums(ngrams, kept.data[part], n_taken, sums, more)
-            if allowed is not None:
-                scores, rows = scores[allowed[rows]], rows[allowed[rows]]
-            rows, scores = _best(rows, scores, n_best, most=n_taken)
-            yield np.concatenate([rows, more]), np.concatenate([scores, scores_of_more])
+            best, sums_of_more = _Best(n_best), []
+            for start, sums in self._sums(kept.indices[part], weights):
+                stop = start + len(sums)
+                sums_of_more.append(sums[more[np.searchsorted(more, start) : np.searchsorted(more, stop)] - start])
+                if allowed is not None:
+                    sums *= allowed[start:stop]
+                best.take(start, sums)
+            rows, found = best.finish()
+            scores = np.concatenate([found, *sums_of_more]) * np.float32(unit * self._longest / _UNIT**2)
+            yield np.concatenate([rows, more]), scores
 
-    def _sums(
-        self, ngrams: Ints1d, weights: Floats1d, n_taken: int, sums: Floats1d, more: Ints1d
-    ) -> tuple[Ints1d, Floats1d, Floats1d]:
-        """Return the row of each posting of the first n-grams, that row's score, and the scores of ``more`` rows.
+    def _sums(self, ngrams: Ints1d, weights: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield for each shard its first row, and the sums of its rows.
 
         Args:
             ngrams: Numbers of n-grams, (G,).
             weights: Their weights, (G,).
-            n_taken: From how many of them rows are taken.
-            sums: Zeros for the rows of a shard, and zeros again afterwards.
-            more: Rows to look up, ascending.
         """
-        found, scores, scores_of_more = [], [], []
-        places = np.searchsorted(more, np.arange(self._n_shards + 1) * _SHARD)
         for number in range(self._n_shards):
             begins, stops = self._spans(number, ngrams)
             spans = list(zip(begins.tolist(), stops.tolist(), strict=True))
             rows = np.concatenate([self._rows[:0], *(self._rows[begin:stop] for begin, stop in spans)])
             values = np.concatenate([self._data[:0], *(self._data[begin:stop] for begin, stop in spans)])
-            base, of_shard = number * _SHARD, sums[: self._n_rows - number * _SHARD]
-            try:
-                np.add.at(of_shard, rows, values * np.repeat(weights, stops - begins))
-            except IndexError as error:
-                raise _damaged(FILE, "it names rows that there are not") from error
-            taken = rows[: (stops - begins)[:n_taken].sum()]
-            found.append(taken.view(np.int32) + np.int32(base))
-            scores.append(of_shard[taken])
-            scores_of_more.append(of_shard[more[places[number] : places[number + 1]] - base])
-            of_shard.fill(0)
-        return np.concatenate(found), np.concatenate(scores), np.concatenate(scores_of_more)
+            start = number * _SHARD
+            size = min(_SHARD, self._n_rows - start)
+            if len(rows) and int(rows.view(np.uint32).max()) >= size:  # as a negative number is then too large a one
+                raise _damaged(FILE, "it names rows that there are not")
+            ends = np.append(0, np.cumsum(stops - begins)).astype(np.int32)
+            yield start, sp.csc_matrix((values, rows, ends), shape=(size, len(ngrams)), copy=False) @ weights
 
     def _spans(self, shard: int, ngrams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the lists of some n-grams begin and stop in a shard."""
@@ -180,7 +172,7 @@ class Postings:
         """
         arrays = open_tensors(path / FILE)
         try:
-            data, rows, ends, n_rows = (arrays[name] for name in ("data", "rows", "ends", "n_rows"))
+            data, rows, ends, n_rows, longest = (arrays[name] for name in _ARRAYS)
         except KeyError as error:
             raise _damaged(path / FILE, f"no {error}") from error
         last = np.concatenate([[0], np.asarray(ends).ravel()])
@@ -188,22 +180,58 @@ class Postings:
             raise _damaged(path / FILE, "its lists do not fit together")
         if n_rows.shape != (1,) or len(ends) != max(1, -(-int(n_rows[0]) // _SHARD)):
             raise _damaged(path / FILE, "its number of rows does not fit its lists")
-        return cls(data, rows, ends, int(n_rows[0]))
+        if data.dtype != np.int16 or rows.dtype != np.int32 or longest.shape != (1,):
+            raise _damaged(path / FILE, "its weights are of another kind")
+        return cls(data, rows, ends, int(n_rows[0]), float(longest[0]))
 
 
-def _best(rows: Ints1d, scores: Floats1d, n_best: int, most: int) -> tuple[Ints1d, Floats1d]:
-    """Return the ``n_best`` rows of highest score, each once, of rows that are given up to ``most`` times."""
-    if (least := len(rows) - n_best * most) > 0:
-        high = scores >= np.partition(scores, least)[least]
-        rows, scores = rows[high], scores[high]
-    # Sorting numbers that hold both takes a fraction of sorting one of them and taking the other in its order.
-    pairs = np.sort(rows.astype(np.uint64) << np.uint64(32) | scores.view(np.uint32))
-    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
-    scores = pairs.astype(np.uint32).view(np.float32)
-    if len(pairs) > n_best:
-        best = np.argpartition(scores, len(pairs) - n_best)[-n_best:]
-        pairs, scores = pairs[best], scores[best]
-    return (pairs >> np.uint64(32)).astype(np.int32), scores
+class _Best:
+    """The rows of highest sums, as sums come in, piece by piece: what is below the best so far is not even looked at.
+
+    Args:
+        n: How many.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n, self._least = n, 1
+        self._rows: list[np.ndarray] = []
+        self._sums: list[np.ndarray] = []
+        self._found = 0
+
+    def take(self, start: int, sums: np.ndarray) -> None:
+        """Take the sums of rows from ``start`` on."""
+        for begin in range(0, len(sums), _PIECE):
+            piece = sums[begin : begin + _PIECE]
+            high = np.flatnonzero(piece >= self._least)
+            self._rows.append(high + (start + begin))
+            self._sums.append(piece[high])
+            self._found += len(high)
+            if self._found > 2 * self._n:
+                sums_so_far = np.concatenate(self._sums)
+                self._least = int(np.partition(sums_so_far, self._found - self._n)[self._found - self._n])
+                kept = sums_so_far >= self._least
+                self._rows, self._sums = [np.concatenate(self._rows)[kept]], [sums_so_far[kept]]
+                self._found = len(self._sums[0])
+
+    def finish(self) -> tuple[Ints1d, np.ndarray]:
+        """Return the rows and their sums."""
+        rows = np.concatenate([np.empty(0, np.int64), *self._rows])
+        sums = np.concatenate([np.empty(0, np.int16), *self._sums])
+        if len(rows) > self._n:
+            best = np.argpartition(sums, len(rows) - self._n)[-self._n :]
+            rows, sums = rows[best], sums[best]
+        return rows.astype(np.int32), sums
+
+
+def _whole(weights: Floats1d) -> np.ndarray:
+    """Return weights in whole parts; what is not 0 does not become 0, so that all that is shared finds something."""
+    parts = np.rint(weights * np.float32(_UNIT))
+    return np.where(parts == 0, np.sign(weights), parts).astype(np.int16)
+
+
+def _shards(block: sp.csr_matrix) -> Iterator[sp.csr_matrix]:
+    for start in range(0, max(1, block.shape[0]), _SHARD):
+        yield block[start : start + _SHARD]
 
 
 def _damaged(path: Path | str, reason: str) -> StateError:
