@@ -158,7 +158,8 @@ def zero_label(bench: Bench, strategy: str, how: str) -> list[Row]:
         return mean([measured(pipeline(kb, encoder_of()), test)])
     minilm = bench.minilm() if how == WITH else None
     for seed in SEEDS[: 1 if minilm else bench.corpus.seeds]:
-        runs.append(measured(pipeline(kb, encoder_of(bench.paired(strategy, seed), minilm)), test))
+        encoder = default_with(str(minilm)) if minilm else encoder_of(bench.paired(strategy, seed))
+        runs.append(measured(pipeline(kb, encoder), test))
     return mean(runs)
 
 
@@ -173,7 +174,7 @@ def supervised(bench: Bench, how: str) -> list[Row]:
         return mean([measured(pipeline(known, built or encoder_of()), test)])
     minilm = bench.minilm("train") if how == WITH else None
     for seed in SEEDS[: 1 if how else bench.corpus.seeds]:
-        encoder = built or encoder_of(bench.aligned(seed, "train"), minilm)
+        encoder = built or (default_with(str(minilm)) if minilm else encoder_of(bench.aligned(seed, "train")))
         with tempfile.TemporaryDirectory() as scratch:
             reader = bench.cross_encoder(seed, Path(scratch)) if how == READ else None
             untuned, limit = pipeline(bench.kb("train"), encoder, reader), LIMIT_READ if reader else LIMIT
@@ -215,7 +216,7 @@ def main() -> None:
             how = setting.removeprefix(SUPERVISED if labels else ZERO_LABEL)
             if labels and not corpus.supervised:
                 continue
-            for strategy in STRATEGIES[:1] if labels or how == BUILT or not corpus.small else options.strategies:
+            for strategy in STRATEGIES[:1] if labels or how or not corpus.small else options.strategies:
                 found = supervised(bench, how) if labels else zero_label(bench, strategy, how)
                 keep({"corpus": corpus.name, "setting": setting, "strategy": strategy}, found)
                 for row in found:

@@ -12,18 +12,20 @@ strategies, pairs of unlabelled mentions and the names that they equal (p1+synon
 come from the training texts (of gsc_plus: the development texts) by looking names up, or are given where the corpus has
 no texts; QTLdb has nothing but its test mentions, which are paired without their ids. Settings are the defaults.
 *Supervised*: training mentions are names, and what the encoder learns from besides synonyms; all is tuned on the
-development mentions, which then become names as well (without training on them). *With MiniLM*: half of the weight goes
-to MiniLM, trained on the same names, once through (one seed). *As built with MiniLM*: the hybrid that `ontolink build
---encoder MINILM --hybrid` makes, aligned by the build alone. On bc5cdr, whose 784,000 names are too many to train on
-here, it is the lexical encoder alone, untuned. *With a cross-encoder*: the same, and MiniLM, trained for one epoch
-on 2,500 training mentions with candidates of a pipeline that does not know these, reads the first 8 candidates, their
-names and synonyms, with the text around the mention; 300 development mentions tune the mix. R@1 is a mean over seeds, ±
-half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with the right name, as above.
+development mentions, which then become names as well (without training on them). *With MiniLM*: the hybrid that
+`ontolink build --encoder MINILM --hybrid` makes, with MiniLM trained on the same names before, once through (one
+seed). *As built with MiniLM*: that hybrid with MiniLM as it is, aligned by the build alone. On bc5cdr, whose 784,000
+names are too many to train on here, it is the lexical encoder alone, untuned. *With a cross-encoder*: the same, and
+MiniLM, trained for one epoch on 2,500 training mentions with candidates of a pipeline that does not know these, reads
+the first 8 candidates, their names and synonyms, with the text around the mention; 300 development mentions tune the
+mix. R@1 is a mean over seeds, ± half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with
+the right name, as above.
 
-Rows *as built with MiniLM* were measured before words that differ counted by how much of the mention the first
-candidate has in its own, all others before the surface stage compared words and had the retriever's pooling by default;
-the one with a cross-encoder had an `NgramEncoder` in MiniLM's place beside the lexical encoder, 1,500 training
-mentions, and definitions to read. A run of linking.py replaces them."""
+Rows *with MiniLM* and *as built with MiniLM* are of this version, but for ncbi_disease's, which were measured before
+words that differ counted by how much of the mention the first candidate has in its own. All others were measured
+before the surface stage compared words and had the retriever's pooling by default; the one with a cross-encoder had
+an `NgramEncoder` in MiniLM's place beside the lexical encoder, 1,500 training mentions, and definitions to read. A
+run of linking.py replaces them."""
 AIMS = {
     ("ncbi_disease_biosyn", "zero-label"): 84,
     ("bc5cdr", "zero-label"): 80,

@@ -57,14 +57,12 @@ def train(kind: str, config: Path, out: Path, pairs: Sequence[Path] = (), **sett
     return out
 
 
-def encoder_of(ngrams: Path | None = None, minilm: Path | None = None) -> Row:
-    """Describe an encoder as a config does: the lexical one, with trained ones of as much weight beside it."""
+def encoder_of(ngrams: Path | None = None) -> Row:
+    """Describe an encoder as a config does: the lexical one, with a trained one of as much weight beside it."""
     made: Row = {"@ontolink_encoders": "spacy-ontolink.LexicalEncoder.v1"}
-    for folder, name, weight in ((ngrams, "NgramEncoder", 0.5), (minilm, "SentenceEncoder", 0.5)):
-        if folder:
-            part = {"@ontolink_encoders": f"spacy-ontolink.{name}.v1", "model": str(folder)}
-            hybrid = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "lexical": made, "dense": part}
-            made = {**hybrid, "weight": weight}
+    if ngrams:
+        part = {"@ontolink_encoders": "spacy-ontolink.NgramEncoder.v1", "model": str(ngrams)}
+        made = {"@ontolink_encoders": "spacy-ontolink.HybridEncoder.v1", "lexical": made, "dense": part, "weight": 0.5}
     return made
 
 
