@@ -48,8 +48,7 @@ component. "On two cores" is the number of mentions over half the CPU time of tw
 feeds them with documents of 16 mentions: what they would do if nobody else used the machine. PSS counts shared pages in
 proportion to who shares them.
 
-The machine did other work while pipelines were built, none while they linked.
-But for 10,000 and 100,000 names, all rows were measured after lists of whole numbers and of half bytes came in."""
+The machine did other work while pipelines were built, and with up to a million names while they linked."""
 COLUMNS = {
     "case": "case",
     "names": "names",
