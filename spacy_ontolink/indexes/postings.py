@@ -44,8 +44,13 @@ class Postings:
             n_rows: N.
             longest: The length of the longest row.
         """
-        facts = (np.asarray([n_rows], np.int64), np.asarray([longest], np.float32))
-        self._arrays = dict(zip(_ARRAYS, (data, rows, ends, *facts), strict=True))
+        self._arrays: dict[str, np.ndarray] = {
+            "data": data,
+            "rows": rows,
+            "ends": ends,
+            "n_rows": np.asarray([n_rows], np.int64),
+            "longest": np.asarray([longest], np.float32),
+        }
         # As plain arrays, since slices of memory maps are slow to make.
         self._data, self._rows, self._ends = np.asarray(data), np.asarray(rows), np.asarray(ends).ravel()
         self._n_rows, self._n_shards, self._longest = n_rows, len(ends), longest
@@ -55,7 +60,7 @@ class Postings:
             self.counts += stops - begins
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return Postings, (*list(self._arrays.values())[:3], self._n_rows, self._longest)
+        return Postings, (*(self._arrays[name] for name in _ARRAYS[:3]), self._n_rows, self._longest)
 
     def leave_pages(self) -> None:
         """Let go of mapped pages; see ``files.leave_pages``."""
