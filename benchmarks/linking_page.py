@@ -21,11 +21,11 @@ the first 8 candidates, their names and synonyms, with the text around the menti
 mix. R@1 is a mean over seeds, ± half of what lies between the lowest and the highest. HO, LO, NO: R@1 by overlap with
 the right name, as above.
 
-Rows *with MiniLM* and *as built with MiniLM* are of this version, but for ncbi_disease's, which were measured before
-words that differ counted by how much of the mention the first candidate has in its own. All others were measured
-before the surface stage compared words and had the retriever's pooling by default; the one with a cross-encoder had
-an `NgramEncoder` in MiniLM's place beside the lexical encoder, 1,500 training mentions, and definitions to read. A
-run of linking.py replaces them."""
+Rows *with MiniLM* and *as built with MiniLM* are of this version, but for ncbi_disease's as built, which were
+measured before words that differ counted by how much of the mention the first candidate has in its own. All others
+were measured before the surface stage compared words and had the retriever's pooling by default; the one with a
+cross-encoder had an `NgramEncoder` in MiniLM's place beside the lexical encoder, 1,500 training mentions, and
+definitions to read. A run of linking.py replaces them."""
 AIMS = {
     ("ncbi_disease_biosyn", "zero-label"): 84,
     ("bc5cdr", "zero-label"): 80,
