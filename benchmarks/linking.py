@@ -125,6 +125,10 @@ class Bench:
         out = self.models / "-".join(("minilm", *splits))
         return train("retriever", NAMES, out, **where, model__max_length=24, alignment__learning_rate=1e-4)
 
+    def hybrid(self, how: str, *splits: str) -> Row:
+        """Describe the hybrid with MiniLM, trained first if the setting asks for it."""
+        return default_with(str(self.minilm(*splits)) if how == WITH else self.options.minilm)
+
     def cross_encoder(self, seed: int, scratch: Path) -> Path:
         """Train MiniLM to read candidates in context: those of a pipeline that does not know the training mentions."""
         out = self.models / f"cross-encoder-{seed}"
@@ -151,16 +155,13 @@ class Bench:
 
 def zero_label(bench: Bench, strategy: str, how: str) -> list[Row]:
     """Measure a pipeline that has seen no label."""
-    kb, runs, test = bench.kb(), [], bench.folder / "test.jsonl"
-    if how == BUILT:
-        return mean([measured(pipeline(kb, default_with(bench.options.minilm)), test)])
+    kb, test = bench.kb(), bench.folder / "test.jsonl"
+    if how == BUILT or (how and bench.corpus.small):
+        return mean([measured(pipeline(kb, bench.hybrid(how)), test)])
     if not bench.corpus.small:
         return mean([measured(pipeline(kb, encoder_of()), test)])
-    minilm = bench.minilm() if how == WITH else None
-    for seed in SEEDS[: 1 if minilm else bench.corpus.seeds]:
-        encoder = default_with(str(minilm)) if minilm else encoder_of(bench.paired(strategy, seed))
-        runs.append(measured(pipeline(kb, encoder), test))
-    return mean(runs)
+    encoders = (encoder_of(bench.paired(strategy, seed)) for seed in SEEDS[: bench.corpus.seeds])
+    return mean([measured(pipeline(kb, encoder), test) for encoder in encoders])
 
 
 def supervised(bench: Bench, how: str) -> list[Row]:
@@ -169,12 +170,11 @@ def supervised(bench: Bench, how: str) -> list[Row]:
     It is tuned on the development mentions, which are then made names as well.
     """
     known, runs, test = bench.kb("train", "dev"), [], bench.folder / "test.jsonl"
-    built = default_with(bench.options.minilm) if how in (BUILT, READ) else None
+    hybrid = bench.hybrid(how, "train") if how and (how != WITH or bench.corpus.small) else None
     if not bench.corpus.small:
-        return mean([measured(pipeline(known, built or encoder_of()), test)])
-    minilm = bench.minilm("train") if how == WITH else None
+        return mean([measured(pipeline(known, hybrid or encoder_of()), test)])
     for seed in SEEDS[: 1 if how else bench.corpus.seeds]:
-        encoder = built or (default_with(str(minilm)) if minilm else encoder_of(bench.aligned(seed, "train")))
+        encoder = hybrid or encoder_of(bench.aligned(seed, "train"))
         with tempfile.TemporaryDirectory() as scratch:
             reader = bench.cross_encoder(seed, Path(scratch)) if how == READ else None
             untuned, limit = pipeline(bench.kb("train"), encoder, reader), LIMIT_READ if reader else LIMIT

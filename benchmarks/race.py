@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from common import HERE, parser, save
+from racing import IN_DOCUMENTS, SURFACE
 from racing.environments import PEERS, CannotInstall, python_of
 from racing.scoring import LEVEL, difference, hits
 from racing.sets import SEED, SETS, SHARE, WITH_TEXT, RaceSet, write_set
 
-SURFACE, IN_DOCUMENTS = " + surface", ", in documents"
 OURS = [f"{name}{surface}" for name in ("lexical", "hybrid, MiniLM") for surface in ("", SURFACE)]
 METHODS = {
     "ontolink": [f"ontolink {name}{where}" for where in ("", IN_DOCUMENTS) for name in OURS],

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from common import percent
+from racing import IN_DOCUMENTS, SURFACE
 
 Rows = list[dict[str, Any]]
 AHEAD, LEVEL, BEHIND = "ahead", "level", "behind"
-OURS, SURFACE, IN_DOCUMENTS = "ontolink ", " + surface", ", in documents"
+OURS = "ontolink "
 VERDICTS = f"{AHEAD} / {LEVEL} / {BEHIND}"
 LEAST = 0.001  # CPU-seconds that the clock can tell
 DENSE = ("MiniLM, exact",)

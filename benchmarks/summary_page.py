@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from common import RESULTS, percent
-from race_page import SURFACE, counts, met
+from race_page import counts, met
+from racing import SURFACE
 
 COLUMNS = {
     "char-3 TF-IDF": ("quality_lexical", ("char-3 TF-IDF",)),

@@ -34,7 +34,7 @@ class FaissIndex(ApproximateIndex):
         ef_construction: Beam width while the graph is built.
         ef_search: Least beam width of a search in the graph.
         nlist: Number of lists; by default ``4 √N``, at most 4096, or 1024 of ``pq4``.
-        nprobe: Number of lists that a query visits; by default the fewest, from 16 up, that recall is 0.99 with.
+        nprobe: Number of lists that a query visits; by default the fewest, from 16 up, that recall is 0.995 with.
         pq_m: Number of parts that a vector is cut into for ``pq`` and ``pq4``; it must divide the dimensions.
         flat_below: With fewer rows than this, all are searched, whatever the kind.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.
@@ -188,7 +188,7 @@ def make_faiss_index(
         ef_construction: Beam width while the graph is built.
         ef_search: Least beam width of a search in the graph.
         nlist: Number of lists; null for four times the root of the number of rows, at most 4096, or 1024 of "pq4".
-        nprobe: Number of lists that a query visits; null for the fewest, from 16 up, that recall is 0.99 with.
+        nprobe: Number of lists that a query visits; null for the fewest, from 16 up, that recall is 0.995 with.
         pq_m: Number of parts that a vector is cut into for "pq" and "pq4"; it must divide the dimensions.
         flat_below: With fewer rows than this, all are searched, whatever the kind.
         checked: How many rows are used as queries to measure recall against exact search, when the index is built.

@@ -31,8 +31,7 @@ class InvertedIndex:
 
     Scores equal those of the exact index, and only an entity that was not proposed can be missed. Dense blocks propose
     nothing, so that one which finds other entities than the n-grams do wants a faiss index. A query that finds
-    fewer than K entities reads on, in the end all of its n-grams. Up to some hundred thousand rows the exact index is
-    as fast.
+    fewer than K entities reads on, in the end all of its n-grams. It is for some hundred thousand rows and more.
 
     Args:
         postings: How many postings (an n-gram in a row) of a query's rarest n-grams are read; by default a quarter as
@@ -113,7 +112,8 @@ class InvertedIndex:
 
     def describe(self) -> dict[str, object]:
         """Kind, settings, and recall at 64 against exact search as measured when built."""
-        return {"kind": "inverted", "postings": self.postings, "rescored": self.rescored, "recall": self._recall}
+        postings = self._read if self._lists else self.postings
+        return {"kind": "inverted", "postings": postings, "rescored": self.rescored, "recall": self._recall}
 
     @property
     def _read(self) -> int:

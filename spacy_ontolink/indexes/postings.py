@@ -114,7 +114,7 @@ class Postings:
             best, sums_of_more = _Best(n_best), []
             for start, sums in self._sums(kept.indices[part], weights):
                 stop = start + len(sums)
-                sums_of_more.append(sums[more[np.searchsorted(more, start) : np.searchsorted(more, stop)] - start])
+                sums_of_more.append(sums[more[slice(*np.searchsorted(more, (start, stop)))] - start])
                 if allowed is not None:
                     sums *= allowed[start:stop]
                 best.take(start, sums)

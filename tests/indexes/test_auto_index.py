@@ -49,7 +49,7 @@ def test_chosen_by_number_and_kind_of_rows(kind, exact_rows, chosen, tmp_path, c
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("dimensions", [8, 136])
+@pytest.mark.parametrize("dimensions", [8, 128, 136])
 def test_large_dense_rows_get_lists_of_half_bytes(dimensions, tmp_path):
     rng = np.random.default_rng(0)
     vectors = Vectors((rng.normal(size=(6000, dimensions)).astype(np.float32),)).normalised().half()

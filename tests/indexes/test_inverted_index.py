@@ -150,8 +150,9 @@ def test_a_quarter_as_many_postings_as_rows_are_read_by_default(rows, queries, m
         "best_rows",
         lambda self, given, budget, *rest: (read.append(budget), best_rows(self, given, budget, *rest))[1],
     )
-    built(rows, checked=0).search(queries.take(slice(0, 1)), 3)
-    assert read[0] == len(rows.owner) // 4
+    index = built(rows, checked=0)
+    index.search(queries.take(slice(0, 1)), 3)
+    assert read[0] == index.describe()["postings"] == len(rows.owner) // 4
 
 
 def test_queries_of_nothing_find_nothing(rows):
